@@ -1,0 +1,86 @@
+"""Everything whystall raises on purpose.
+
+::
+
+    WhystallError                 exit 4
+      UsageError                  exit 2   the command line or the configuration is wrong
+      InputError                  exit 2   a file or a page is not what it should be
+        NotARecording             exit 2   a folder without a metrics page
+        NotMetrics                exit 2   a page that is not Prometheus text, or of another program
+        TooLarge                  exit 2   over the size that is read
+        MixedServers              exit 2   one address, pages of several servers in turn
+        NotATrace                 exit 2   a file in no known trace or profile format
+      Unavailable                 exit 3   it could not be told
+        Unreachable               exit 3   nothing answers
+        AccessDenied              exit 3   401 or 403
+        TlsFailed                 exit 3   the certificate is not trusted
+        TooLittleData             exit 3   fewer than the scrapes a rate needs
+      Refused                     exit 2   a change, load or stall was not allowed
+
+The message says what happened, to what and likely why; ``hint`` says what to do next.
+"""
+
+from __future__ import annotations
+
+
+class WhystallError(Exception):
+    """Root of the tree. ``exit_code`` is what the command ends with, ``hint`` the next step."""
+
+    exit_code = 4
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class UsageError(WhystallError):
+    exit_code = 2
+
+
+class InputError(WhystallError):
+    exit_code = 2
+
+
+class NotARecording(InputError):
+    pass
+
+
+class NotMetrics(InputError):
+    pass
+
+
+class TooLarge(InputError):
+    pass
+
+
+class MixedServers(InputError):
+    pass
+
+
+class NotATrace(InputError):
+    pass
+
+
+class Unavailable(WhystallError):
+    exit_code = 3
+
+
+class Unreachable(Unavailable):
+    pass
+
+
+class AccessDenied(Unavailable):
+    pass
+
+
+class TlsFailed(Unavailable):
+    pass
+
+
+class TooLittleData(Unavailable):
+    pass
+
+
+class Refused(WhystallError):
+    exit_code = 2

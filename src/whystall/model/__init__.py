@@ -1,0 +1,1 @@
+"""The nouns: what is passed along the flow. Frozen, typed, no I/O."""
