@@ -49,7 +49,7 @@ class Configuration(msgspec.Struct, frozen=True):
 
 
 class LogEvent(msgspec.Struct, frozen=True):
-    """A line that says something happened: an id such as ``profiler_start``, when, and the number in it if there is one."""
+    """A line that says something happened: an id such as ``profiler_start``, when, and its number if it has one."""
 
     id: str
     t: float | None
