@@ -1,1 +1,101 @@
+"""The command line: one file a verb, whose command bears its name and returns the exit code."""
 
+from __future__ import annotations
+
+import json
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from itertools import pairwise
+
+import click
+
+from whystall.cli.verbs import Verbs
+from whystall.errors import UsageError, WhystallError
+
+INTERNAL = 4
+INTERRUPTED = 130
+REPORT_HINT = (
+    "This is a fault of whystall. Please report it with the command and, if you can, the input; "
+    "WHYSTALL_DEBUG=1 shows the traceback."
+)
+
+
+@click.group(
+    cls=Verbs,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Exit codes: 0 healthy, 1 bottleneck found, 2 usage or bad input, 3 could not tell, 4 internal, "
+    "130 interrupted.",
+)
+@click.version_option(package_name="whystall", message="%(prog)s %(version)s")
+def whystall() -> None:
+    """Why your LLM server stalls, what to change, and proof that it worked."""
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run the command line and leave with its exit code."""
+    sys.exit(run(sys.argv[1:] if argv is None else argv))
+
+
+def run(argv: Sequence[str]) -> int:
+    """Run the command line and return its exit code. The only place that catches everything."""
+    try:
+        return _invoke(list(argv))
+    except click.exceptions.Exit as leave:
+        return leave.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        return INTERRUPTED
+    except BrokenPipeError:
+        return _quietly_closed()
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        return error.exit_code
+    except click.ClickException as error:
+        return _tell(_from_click(error), argv)
+    except WhystallError as error:
+        return _tell(error, argv)
+    except Exception as error:  # noqa: BLE001  the last resort, so that nobody meets a traceback
+        if os.environ.get("WHYSTALL_DEBUG"):
+            traceback.print_exc()
+        return _tell(WhystallError(f"{type(error).__name__}: {error}", REPORT_HINT), argv)
+
+
+def _invoke(argv: list[str]) -> int:
+    # Not click's own main(): it turns a closed pipe into exit code 1, which here means "bottleneck found".
+    with whystall.make_context("whystall", argv) as context:
+        code = whystall.invoke(context)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+
+
+def _from_click(error: click.ClickException) -> WhystallError:
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    return UsageError(error.format_message(), f"Try: {context.command_path} --help" if context else "")
+
+
+def _tell(error: WhystallError, argv: Sequence[str]) -> int:
+    if _wants_json(argv):
+        answer = {
+            "schema": "whystall.error/1",
+            "error": error.message,
+            "hint": error.hint,
+            "exit_code": error.exit_code,
+        }
+        click.echo(json.dumps(answer, ensure_ascii=False))
+    else:
+        click.echo(f"whystall: {error.message}", err=True)
+        if error.hint:
+            click.echo(f"hint: {error.hint}", err=True)
+    return error.exit_code
+
+
+def _wants_json(argv: Sequence[str]) -> bool:
+    # From the arguments as they stand: a usage error comes before they are parsed.
+    return not {"--json", "--format=json"}.isdisjoint(argv) or ("--format", "json") in pairwise(argv)
+
+
+def _quietly_closed() -> int:
+    # The reader went away, as `| head` does. Python would complain again when it flushes at exit.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 128 + 13  # as a program that SIGPIPE ended

@@ -1,0 +1,6 @@
+"""``python -m whystall``."""
+
+from whystall.cli import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,107 @@
+"""How a target is read: what the command line says, else its entry in ``whystall.toml``, else the default."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import msgspec
+
+from whystall.errors import UsageError
+from whystall.model.duration import parse_duration
+from whystall.model.slo import Slo
+
+from .settings import Settings, TargetEntry
+
+TOKEN_VARIABLE = "WHYSTALL_TOKEN"
+DEFAULT_SECONDS = 30.0
+DEFAULT_INTERVAL_S = 1.0
+DEFAULT_TIMEOUT_S = 5.0
+
+
+class Reading(msgspec.Struct, frozen=True):
+    """How to read one target, in full. ``target`` is an address or a folder, ``name`` what the user called it."""
+
+    target: str
+    name: str
+    seconds: float = DEFAULT_SECONDS
+    interval_s: float = DEFAULT_INTERVAL_S
+    timeout_s: float = DEFAULT_TIMEOUT_S
+    headers: tuple[tuple[str, str], ...] = ()
+    token: str = ""
+    ca: Path | None = None
+    cert: Path | None = None
+    key: Path | None = None
+    log: Path | None = None
+    server_args: str = ""
+    slo: Slo | None = None
+    protected: bool = False
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """The reading options of a command line as they were given (None or empty: not given), and the settings."""
+
+    settings: Settings = Settings()
+    seconds: float | None = None
+    interval_s: float | None = None
+    timeout_s: float | None = None
+    headers: tuple[tuple[str, str], ...] = ()
+    token_file: Path | None = None
+    ca: Path | None = None
+    cert: Path | None = None
+    key: Path | None = None
+    log: Path | None = None
+    server_args: str = ""
+    slo: Slo | None = None
+
+    def of(self, target: str) -> Reading:
+        """How to read ``target``, a name from ``whystall.toml``, an address or a folder.
+
+        Raises :class:`~whystall.errors.UsageError` where the token or a header cannot be used.
+        """
+        entry = self.settings.entry(target) or TargetEntry(url=target)
+        return Reading(
+            target=entry.url,
+            name=target,
+            seconds=self.seconds or DEFAULT_SECONDS,
+            interval_s=self.interval_s or _interval(self.settings),
+            timeout_s=self.timeout_s or DEFAULT_TIMEOUT_S,
+            headers=tuple({**entry.headers, **dict(self.headers)}.items()),
+            token=_token(self.token_file or _path(entry.token_file)),
+            ca=self.ca or _path(entry.ca),
+            cert=self.cert or _path(entry.cert),
+            key=self.key or _path(entry.key),
+            log=self.log or _path(entry.log),
+            server_args=self.server_args or entry.server_args,
+            slo=self.slo or _slo(entry.slo or self.settings.slo),
+            protected=self.settings.is_protected(target),
+        )
+
+
+def _interval(settings: Settings) -> float:
+    return parse_duration(settings.interval) if settings.interval else DEFAULT_INTERVAL_S
+
+
+def _slo(text: str) -> Slo | None:
+    return Slo.parse(text) if text else None
+
+
+def _path(text: str) -> Path | None:
+    return Path(text).expanduser() if text else None
+
+
+def _token(file: Path | None) -> str:
+    """The bearer token, from a file or the environment: never from the command line, which every user can list."""
+    if file is None:
+        return os.environ.get(TOKEN_VARIABLE, "").strip()
+    try:
+        token = file.read_text(encoding="ascii").strip()
+    except OSError as error:
+        raise UsageError(f"the token file {file} cannot be read: {error.strerror}", "Check --token-file.") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(
+            f"the token file {file} is not plain ASCII", "A bearer token has no other characters."
+        ) from error
+    if not token or len(token.split()) > 1:
+        raise UsageError(f"the token file {file} holds no single token", "It must hold the token and nothing else.")
+    return token

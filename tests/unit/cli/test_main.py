@@ -1,0 +1,132 @@
+"""The root of the command line, its errors and its exit codes, with verbs made for the test."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+
+import click
+import pytest
+
+from whystall import cli
+from whystall.cli import run, verbs
+from whystall.errors import NotMetrics, Refused, Unreachable, WhystallError
+
+
+@pytest.fixture
+def verb(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]], None]:
+    """Installs a function as the verb ``diagnose``."""
+
+    def install(body: Callable[[], object]) -> None:
+        command = click.command("diagnose")(click.option("--json", "json_", is_flag=True)(lambda json_: body()))
+        monkeypatch.setattr(verbs.Verbs, "list_commands", lambda *_: ["diagnose"])
+        monkeypatch.setattr(verbs.Verbs, "get_command", lambda *_: command)
+
+    return install
+
+
+def raising(error: BaseException) -> Callable[[], object]:
+    def body() -> object:
+        raise error
+
+    return body
+
+
+@pytest.mark.parametrize(("answer", "code"), [(0, 0), (1, 1), (3, 3), (None, 0)])
+def test_a_verb_returns_the_exit_code(verb, answer: int | None, code: int) -> None:
+    verb(lambda: answer)
+    assert run(["diagnose"]) == code
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (NotMetrics("m", "h"), 2), (Refused("m", "h"), 2), (Unreachable("m", "h"), 3), (WhystallError("m", "h"), 4),
+        (ZeroDivisionError("x"), 4), (KeyboardInterrupt(), 130), (click.Abort(), 130), (click.UsageError("m"), 2),
+        (click.FileError("f"), 2),
+    ],
+)  # fmt: skip
+def test_exit_codes(verb, error: BaseException, code: int) -> None:
+    verb(raising(error))
+    assert run(["diagnose"]) == code
+
+
+def test_an_error_says_what_and_what_next(verb, capsys: pytest.CaptureFixture[str]) -> None:
+    verb(raising(Unreachable("nothing answers at http://a:1", "Is the server running?")))
+    run(["diagnose"])
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err == "whystall: nothing answers at http://a:1\nhint: Is the server running?\n"
+
+
+@pytest.mark.parametrize("arguments", [["diagnose", "--json"], ["--format", "json"], ["--format=json", "nonsense"]])
+def test_under_json_an_error_is_one_object(verb, capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
+    verb(raising(Unreachable("not there", "look")))
+    code = run(arguments)
+    out, err = capsys.readouterr()
+    answer = json.loads(out)
+    assert answer.keys() == {"schema", "error", "hint", "exit_code"}
+    assert (answer["schema"], answer["exit_code"]) == ("whystall.error/1", code)
+    assert err == ""
+
+
+def test_no_traceback_unless_asked(verb, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    verb(raising(ValueError("odd")))
+    run(["diagnose"])
+    quiet = capsys.readouterr().err
+    assert "ValueError: odd" in quiet
+    assert "Traceback" not in quiet
+    assert "report" in quiet
+    monkeypatch.setenv("WHYSTALL_DEBUG", "1")
+    run(["diagnose"])
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_without_a_verb_it_shows_its_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([]) == 2
+    assert "Usage: whystall" in capsys.readouterr().err
+
+
+def test_an_unknown_verb_names_the_nearest(verb, capsys: pytest.CaptureFixture[str]) -> None:
+    verb(lambda: 0)
+    assert run(["diagnos"]) == 2
+    assert "whystall diagnose?" in capsys.readouterr().err
+
+
+def test_every_listed_verb_is_a_command_with_help() -> None:
+    group = cli.whystall
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        assert command.help, name
+        assert run([name, "--help"]) == 0
+
+
+def test_every_verb_module_is_in_the_table() -> None:
+    """A verb without a line in the table could never be run."""
+    from pathlib import Path
+
+    commands = {p.stem for p in Path(cli.__file__).parent.glob("*.py") if "@click.command" in p.read_text()}
+    assert commands <= verbs.VERBS.keys()
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = (
+        "import sys; from whystall.cli import run; run(['--help']); "
+        "sys.exit(any(m in sys.modules for m in ('numpy', 'aiohttp', 'rich', 'jinja2', 'asyncio')))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0
+
+
+def test_a_closed_pipe_is_quiet() -> None:
+    code = (
+        "import os, sys; from whystall import cli; r, w = os.pipe(); os.close(r); os.dup2(w, 1); cli.main(['--help'])"
+    )
+    result = subprocess.run([sys.executable, "-c", code], stderr=subprocess.PIPE, check=False)
+    assert (result.returncode, result.stderr) == (141, b"")
+
+
+def test_runs_as_a_module() -> None:
+    result = subprocess.run([sys.executable, "-m", "whystall", "--version"], capture_output=True, text=True, check=True)
+    assert result.stdout.startswith("whystall ")

@@ -1,0 +1,42 @@
+from pathlib import Path
+
+import pytest
+
+from whystall.cli.output import Output, chosen_format
+from whystall.errors import UsageError
+
+
+@pytest.mark.parametrize(
+    ("asked", "json", "file", "answer"),
+    [
+        (None, False, None, "text"),
+        (None, True, None, "json"),
+        ("json", True, None, "json"),
+        ("github", False, None, "github"),
+        (None, False, "a.html", "html"),
+        (None, False, "a.MD", "markdown"),
+        (None, False, "a.out", "text"),
+        ("text", False, "a.html", "text"),
+        (None, True, "a.html", "json"),
+    ],
+)
+def test_format(asked: str | None, json: bool, file: str | None, answer: str) -> None:
+    assert chosen_format(asked, json, Path(file) if file else None) == answer
+
+
+def test_contradiction() -> None:
+    with pytest.raises(UsageError, match="contradict"):
+        chosen_format("text", True, None)
+
+
+def test_writes_to_a_file_or_says_why_not(tmp_path: Path) -> None:
+    Output(file=tmp_path / "answer").write("好")
+    assert (tmp_path / "answer").read_text(encoding="utf-8") == "好\n"
+    with pytest.raises(UsageError, match="cannot be written"):
+        Output(file=tmp_path / "no" / "answer").write("x")
+
+
+def test_writes_to_the_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
+    Output().write("answer\n")
+    assert capsys.readouterr().out == "answer\n"
+    assert not Output().colour

@@ -1,0 +1,54 @@
+from pathlib import Path
+
+import pytest
+
+from whystall.cli.reading import Asked
+from whystall.cli.settings import Settings, TargetEntry
+from whystall.errors import UsageError
+from whystall.model.slo import Slo
+
+SETTINGS = Settings(
+    slo="ttft_p95=2s",
+    interval="5s",
+    targets={"prod": TargetEntry(url="http://a:1", headers={"X": "1", "Y": "2"}, ca="~/ca.pem", slo="errors=0.01")},
+)
+
+
+def test_defaults() -> None:
+    reading = Asked().of("http://a:1")
+    assert (reading.target, reading.name) == ("http://a:1", "http://a:1")
+    assert (reading.seconds, reading.interval_s, reading.timeout_s) == (30.0, 1.0, 5.0)
+    assert (reading.slo, reading.token, reading.protected) == (None, "", False)
+
+
+def test_the_entry_fills_what_was_not_asked() -> None:
+    reading = Asked(settings=SETTINGS, headers=(("X", "9"),)).of("prod")
+    assert reading.target == "http://a:1"
+    assert reading.headers == (("X", "9"), ("Y", "2"))
+    assert reading.interval_s == 5.0
+    assert reading.slo == Slo(errors_ratio=0.01)
+    assert reading.ca == Path("~/ca.pem").expanduser()
+
+
+def test_what_was_asked_wins() -> None:
+    reading = Asked(settings=SETTINGS, interval_s=1.0, slo=Slo(e2e_p95_s=1.0), seconds=7.0).of("prod")
+    assert (reading.interval_s, reading.slo, reading.seconds) == (1.0, Slo(e2e_p95_s=1.0), 7.0)
+
+
+def test_token_by_file_and_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WHYSTALL_TOKEN", " from-environment\n")
+    assert Asked().of("http://a").token == "from-environment"
+    file = tmp_path / "token"
+    file.write_text("from-file\n")
+    assert Asked(token_file=file).of("http://a").token == "from-file"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"), [(b"", "no single"), (b"a b", "no single"), (b"\xe4", "ASCII"), (None, "cannot be read")]
+)
+def test_refuses_a_file_without_a_token(tmp_path: Path, content: bytes | None, message: str) -> None:
+    file = tmp_path / "token"
+    if content is not None:
+        file.write_bytes(content)
+    with pytest.raises(UsageError, match=message):
+        Asked(token_file=file).of("http://a")
