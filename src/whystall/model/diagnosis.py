@@ -99,6 +99,8 @@ class Cause(msgspec.Struct, frozen=True):
 
 
 class RuledOut(msgspec.Struct, frozen=True):
+    """A cause that the numbers speak against, and the number that does."""
+
     id: str
     because: Text
 
@@ -158,6 +160,8 @@ class Missing(msgspec.Struct, frozen=True):
 
 
 class Coverage(msgspec.Struct, frozen=True):
+    """Which signals were there, and which were not."""
+
     signals: tuple[Signal, ...] = ()
     missing: tuple[Missing, ...] = ()
     unknown_names: tuple[str, ...] = ()  # metrics of a newer version than our tables

@@ -1,0 +1,66 @@
+# make demo   the main job in under a minute: no GPU, and no network after the install
+# make test   the whole suite; installs what it needs
+# make check  style, types, layers, sizes
+# make bench  speed, accuracy, overhead: tables, appended to benchmarks/results/
+#
+# A fresh machine needs Python 3.11 or newer (with venv) and make.
+
+PYTHON ?= $(firstword $(foreach name,python3.13 python3.12 python3.11 python3,$(shell command -v $(name) 2>/dev/null)))
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+# Tests that need what no fresh machine has, or that take long; CONTRIBUTING.md says how to run each.
+LEFT_OUT := vllm slow ray prometheus
+MARKERS := $(foreach marker,$(LEFT_OUT),not $(marker) and) True
+PYTEST_ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check bench debian-packages clean
+
+help:
+	@sed -n 's/^# make /make /p' Makefile
+
+$(VENV)/bin/python:
+	@test -n "$(PYTHON)" && "$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "whystall needs Python 3.11 or newer; set PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@"$(PYTHON)" -m venv $(VENV) \
+	  || { echo "Python's venv is missing; on Debian: apt-get install python3-venv" >&2; exit 1; }
+
+$(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
+	@echo "Installing whystall into $(VENV)"
+	@$(PIP) install --upgrade pip
+	@$(PIP) install --editable .
+	@touch $@
+
+$(VENV)/.developed: $(VENV)/.installed
+	@echo "Installing what the tests need into $(VENV)"
+	@$(PIP) install --group dev
+	@touch $@
+
+demo: $(VENV)/.installed
+	@$(BIN)/whystall demo
+
+# Where we are root, Debian's own package; elsewhere the tests that need it say so and are skipped.
+debian-packages:
+	@if command -v chromium >/dev/null; then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  echo "Installing chromium"; \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium >/dev/null; \
+	else echo "No chromium, and not root on Debian: the browser tests will be skipped"; fi
+
+test: $(VENV)/.developed debian-packages
+	@echo "Left out: tests marked $(LEFT_OUT) (CONTRIBUTING.md says how to run them)"
+	@$(BIN)/python -m pytest -n 2 -q -m "$(MARKERS)" $(PYTEST_ARGS)
+
+check: $(VENV)/.developed
+	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/mypy --strict -p whystall
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest -q tests/unit/test_house.py
+
+bench: $(VENV)/.developed
+	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python "$$script" || exit 1; done
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
