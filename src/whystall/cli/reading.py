@@ -10,13 +10,13 @@ import msgspec
 from whystall.errors import UsageError
 from whystall.model.duration import parse_duration
 from whystall.model.slo import Slo
+from whystall.sources.live.access import Access
 
 from .settings import Settings, TargetEntry
 
 TOKEN_VARIABLE = "WHYSTALL_TOKEN"
 DEFAULT_SECONDS = 30.0
 DEFAULT_INTERVAL_S = 1.0
-DEFAULT_TIMEOUT_S = 5.0
 
 
 class Reading(msgspec.Struct, frozen=True):
@@ -26,12 +26,7 @@ class Reading(msgspec.Struct, frozen=True):
     name: str
     seconds: float = DEFAULT_SECONDS
     interval_s: float = DEFAULT_INTERVAL_S
-    timeout_s: float = DEFAULT_TIMEOUT_S
-    headers: tuple[tuple[str, str], ...] = ()
-    token: str = ""
-    ca: Path | None = None
-    cert: Path | None = None
-    key: Path | None = None
+    access: Access = Access()
     log: Path | None = None
     server_args: str = ""
     slo: Slo | None = None
@@ -65,17 +60,24 @@ class Asked(msgspec.Struct, frozen=True):
             name=target,
             seconds=self.seconds or DEFAULT_SECONDS,
             interval_s=self.interval_s or _interval(self.settings),
-            timeout_s=self.timeout_s or DEFAULT_TIMEOUT_S,
-            headers=tuple({**entry.headers, **dict(self.headers)}.items()),
-            token=_token(self.token_file or _path(entry.token_file)),
-            ca=self.ca or _path(entry.ca),
-            cert=self.cert or _path(entry.cert),
-            key=self.key or _path(entry.key),
+            access=self._access(entry),
             log=self.log or _path(entry.log),
             server_args=self.server_args or entry.server_args,
             slo=self.slo or _slo(entry.slo or self.settings.slo),
             protected=self.settings.is_protected(target),
         )
+
+    def _access(self, entry: TargetEntry) -> Access:
+        access = Access(
+            headers=tuple({**entry.headers, **dict(self.headers)}.items()),
+            token=_token(self.token_file or _path(entry.token_file)),
+            ca=self.ca or _path(entry.ca),
+            certificate=self.cert or _path(entry.cert),
+            key=self.key or _path(entry.key),
+            timeout_s=self.timeout_s or Access().timeout_s,
+        )
+        access.check()
+        return access
 
 
 def _interval(settings: Settings) -> float:

@@ -6,6 +6,7 @@ from whystall.cli.reading import Asked
 from whystall.cli.settings import Settings, TargetEntry
 from whystall.errors import UsageError
 from whystall.model.slo import Slo
+from whystall.sources.live.access import Access
 
 SETTINGS = Settings(
     slo="ttft_p95=2s",
@@ -17,17 +18,17 @@ SETTINGS = Settings(
 def test_defaults() -> None:
     reading = Asked().of("http://a:1")
     assert (reading.target, reading.name) == ("http://a:1", "http://a:1")
-    assert (reading.seconds, reading.interval_s, reading.timeout_s) == (30.0, 1.0, 5.0)
-    assert (reading.slo, reading.token, reading.protected) == (None, "", False)
+    assert (reading.seconds, reading.interval_s, reading.access) == (30.0, 1.0, Access())
+    assert (reading.slo, reading.protected) == (None, False)
 
 
 def test_the_entry_fills_what_was_not_asked() -> None:
     reading = Asked(settings=SETTINGS, headers=(("X", "9"),)).of("prod")
     assert reading.target == "http://a:1"
-    assert reading.headers == (("X", "9"), ("Y", "2"))
+    assert reading.access.headers == (("X", "9"), ("Y", "2"))
     assert reading.interval_s == 5.0
     assert reading.slo == Slo(errors_ratio=0.01)
-    assert reading.ca == Path("~/ca.pem").expanduser()
+    assert reading.access.ca == Path("~/ca.pem").expanduser()
 
 
 def test_what_was_asked_wins() -> None:
@@ -37,10 +38,15 @@ def test_what_was_asked_wins() -> None:
 
 def test_token_by_file_and_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WHYSTALL_TOKEN", " from-environment\n")
-    assert Asked().of("http://a").token == "from-environment"
+    assert Asked().of("http://a").access.token == "from-environment"
     file = tmp_path / "token"
     file.write_text("from-file\n")
-    assert Asked(token_file=file).of("http://a").token == "from-file"
+    assert Asked(token_file=file).of("http://a").access.token == "from-file"
+
+
+def test_a_header_cannot_add_another() -> None:
+    with pytest.raises(UsageError, match="line break"):
+        Asked(headers=(("a", "b\r\nc: d"),)).of("http://a")
 
 
 @pytest.mark.parametrize(
