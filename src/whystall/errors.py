@@ -12,6 +12,7 @@
         NotATrace                 exit 2   a file in no known trace or profile format
       Unavailable                 exit 3   it could not be told
         Unreachable               exit 3   nothing answers
+          TimedOut                exit 3   no whole answer in the time that was given
         AccessDenied              exit 3   401 or 403
         TlsFailed                 exit 3   the certificate is not trusted
         TooLittleData             exit 3   fewer than the scrapes a rate needs
@@ -67,6 +68,10 @@ class Unavailable(WhystallError):
 
 
 class Unreachable(Unavailable):
+    pass
+
+
+class TimedOut(Unreachable):
     pass
 
 
