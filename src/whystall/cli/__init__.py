@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import traceback
@@ -76,13 +75,9 @@ def _from_click(error: click.ClickException) -> WhystallError:
 
 def _tell(error: WhystallError, argv: Sequence[str]) -> int:
     if _wants_json(argv):
-        answer = {
-            "schema": "whystall.error/1",
-            "error": error.message,
-            "hint": error.hint,
-            "exit_code": error.exit_code,
-        }
-        click.echo(json.dumps(answer, ensure_ascii=False))
+        from whystall.reports.json import error_json  # not for every start: it brings numpy with it
+
+        click.echo(error_json(error))
     else:
         click.echo(f"whystall: {error.message}", err=True)
         if error.hint:

@@ -13,9 +13,10 @@ from whystall.errors import UsageError
 from whystall.model.duration import parse_duration
 from whystall.model.slo import EXAMPLE, Slo
 from whystall.model.text import LANGUAGES
+from whystall.reports import FORMATS
 
 from .language import language
-from .output import FORMATS, Output, chosen_format
+from .output import Output, chosen_format
 from .reading import TOKEN_VARIABLE, Asked
 from .settings import FILE_NAME, load_settings
 

@@ -11,12 +11,11 @@ import msgspec
 
 from whystall.errors import UsageError
 
-FORMATS = ("text", "json", "markdown", "html", "github")
 _BY_SUFFIX = {".json": "json", ".md": "markdown", ".html": "html", ".htm": "html", ".txt": "text"}
 
 
 class Output(msgspec.Struct, frozen=True):
-    """``file`` is None for the standard output; ``format`` is one of :data:`FORMATS`, ``lang`` of the languages."""
+    """``file`` is None for the standard output; ``format`` is one that ``reports`` has, ``lang`` a language."""
 
     format: str = "text"
     lang: str = "en"
