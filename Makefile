@@ -5,7 +5,9 @@
 #
 # A fresh machine needs Python 3.11 or newer (with venv) and make.
 
-PYTHON ?= $(firstword $(foreach name,python3.13 python3.12 python3.11 python3,$(shell command -v $(name) 2>/dev/null)))
+# The first one that runs: a name on the PATH may be a shim of a version that is not there.
+PYTHON ?= $(shell for name in python3.13 python3.12 python3.11 python3; do \
+  "$$name" -c 'import sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo "$$name"; break; }; done)
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
@@ -21,7 +23,7 @@ help:
 	@sed -n 's/^# make /make /p' Makefile
 
 $(VENV)/bin/python:
-	@test -n "$(PYTHON)" && "$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	@test -n "$(PYTHON)" \
 	  || { echo "whystall needs Python 3.11 or newer; set PYTHON=/path/to/python3.11" >&2; exit 1; }
 	@"$(PYTHON)" -m venv $(VENV) \
 	  || { echo "Python's venv is missing; on Debian: apt-get install python3-venv" >&2; exit 1; }
