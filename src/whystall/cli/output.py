@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -25,6 +26,11 @@ class Output(msgspec.Struct, frozen=True):
     def colour(self) -> bool:
         """Whether colours may be used: on a terminal only, and there not against the user's wish (``NO_COLOR``)."""
         return self.file is None and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+
+    @property
+    def width(self) -> int:
+        """Columns of the terminal, 80 where there is none; long lines are hard to read, so at most 120."""
+        return min(shutil.get_terminal_size((80, 24)).columns, 120) if self.file is None else 80
 
     def write(self, text: str) -> None:
         """Write the answer. Raises :class:`~whystall.errors.UsageError` where the file cannot be written."""

@@ -1,0 +1,1 @@
+"""What is installed, reachable and readable: the checks of ``whystall doctor``."""
