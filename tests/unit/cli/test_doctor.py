@@ -1,9 +1,11 @@
 import json
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 from whystall.cli import run
+from whystall.reports.schema import schema
 
 
 def test_without_a_target(capsys: pytest.CaptureFixture[str]) -> None:
@@ -31,3 +33,8 @@ def test_a_target_by_its_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 def test_a_folder_is_no_server(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["doctor", str(tmp_path)]) == 2
     assert "whystall diagnose" in capsys.readouterr().err
+
+
+def test_the_answer_keeps_to_its_schema(capsys: pytest.CaptureFixture[str]) -> None:
+    run(["doctor", "--json"])
+    jsonschema.validate(json.loads(capsys.readouterr().out), schema("doctor"))
