@@ -4,6 +4,7 @@
 
     WhystallError                 exit 4
       UsageError                  exit 2   the command line or the configuration is wrong
+        NotWritable               exit 2   a file or folder that was to be written cannot be, or the disk is full
       InputError                  exit 2   a file or a page is not what it should be
         NotARecording             exit 2   a folder without a metrics page
         NotMetrics                exit 2   a page that is not Prometheus text, or of another program
@@ -37,6 +38,10 @@ class WhystallError(Exception):
 
 class UsageError(WhystallError):
     exit_code = 2
+
+
+class NotWritable(UsageError):
+    pass
 
 
 class InputError(WhystallError):

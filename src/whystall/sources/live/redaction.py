@@ -1,0 +1,158 @@
+"""Everything that a recording keeps, without what names someone."""
+
+from __future__ import annotations
+
+import getpass
+import json
+import re
+import socket
+from typing import Any
+
+from .address import Address
+from .facts import ServerFacts
+from .pseudonyms import Pseudonyms
+from .scrubber import PLAIN, Scrubber, kind_of
+
+# Labels whose values are words of the field. Every other value that is not a number becomes a pseudonym.
+_LABEL_WORDS = """le quantile engine reason source finished_reason generation implementation major minor patchlevel
+    version method status position stage sleep_state mode outcome request_type operation tier transfer_type state
+    type cause"""
+_KEPT_LABELS = frozenset(_LABEL_WORDS.split())
+_CONFIG = "cache_config_info"
+_ROUTE_LABELS = frozenset(("handler", "path", "route"))
+_LABEL = re.compile(r'([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\]|\\.)*)"')
+_LINE = re.compile(
+    r"^(?P<before>\s*(?:\([\w ]+? pid=\d+\)\s*)?)"
+    r"(?P<stamp>(?:DEBUG|INFO|WARNING|ERROR|CRITICAL) [\d-]+ [\d:.,]+ \[[\w./]+:\d+\]\s?)(?P<message>.*)$"
+)
+_LOOSE = re.compile(
+    r"\s*(?:\([\w ]+? pid=\d+\)\s*)?(?:vllm serve|python\S* -m |Capturing CUDA graphs|Loading \w+ checkpoint shards"
+    r"|(?:INFO|WARNING|ERROR|DEBUG):\s|Traceback|[\w.]*(?:Error|Exception)\b)"
+)
+_RAISED = re.compile(r"^(?P<kind>\s*(?:\([\w ]+? pid=\d+\)\s*)?[\w.]*(?:Error|Exception))\b(?!: CUDA|: HIP|: NCCL).*$")
+_REQUEST_LOGGERS = re.compile(
+    r"\[(?:request_)?logger\.py|\b(?:Received|Generated|Added|Aborted) (?:request|response)", re.I
+)
+
+
+_MAX_CACHED = 200_000
+
+
+class Redactor:
+    """Stable pseudonyms in pages, log, configuration and arguments. Numbers, and so the diagnosis, stay the same.
+
+    Values of labels and environment variables are kept only where they are known words of the field or numbers. A log
+    line is kept with its message scrubbed; lines that carry requests, and lines of no known form, lose their text.
+    """
+
+    def __init__(self, address: Address | None = None, secrets: tuple[str, ...] = ()) -> None:
+        self._names = Pseudonyms()
+        self._scrubber = Scrubber(self._names)
+        self._series: dict[str, str] = {}
+        for secret in secrets:
+            self._names.learn(secret, "secret")
+        hosts = [socket.gethostname(), address.host if address else ""]
+        for host in hosts:
+            if host and host not in ("localhost", "127.0.0.1", "::1"):
+                self._names.learn(host, "host")
+        self._names.learn(_user(), "user")
+
+    def facts(self, facts: ServerFacts) -> ServerFacts:
+        return ServerFacts(self._json(facts.version), self._json(facts.models), self._json(facts.server_info))
+
+    def argv(self, argv: tuple[str, ...]) -> tuple[str, ...]:
+        """Arguments, a flag's value by the flag's name; the model stands after ``serve``."""
+        found: list[str] = []
+        before = ""
+        for word in argv:
+            flag, equals, value = word.partition("=")
+            if word.startswith("--") and equals:
+                found.append(f"{flag}={self._scrubber.valued(flag[2:], value)}")
+            elif before == "serve" and not word.startswith("-"):
+                found.append(self._names.learn(word, "model"))
+            else:
+                found.append(self._scrubber.valued(before.removeprefix("--") if before[:2] == "--" else "", word))
+            before = word
+        return tuple(found)
+
+    def error(self, error: str) -> str:
+        return self._scrubber.text(error)
+
+    def page(self, body: bytes) -> bytes:
+        """A metrics page without its HELP lines and other comments but TYPE."""
+        lines = body.decode("utf-8", "replace").split("\n")
+        kept = (line for line in lines if not line.startswith("#") or line.startswith("# TYPE "))
+        return "\n".join(map(self._sample, kept)).encode()
+
+    def _sample(self, line: str) -> str:
+        head, brace, tail = line.rpartition("}")
+        if not brace or line.startswith("#"):
+            return line
+        if "#" in tail or " # " in head:  # an exemplar names a trace
+            return self._sample(line.partition(" # ")[0])
+        known = self._series.get(head)
+        if known is None:
+            name = head.partition("{")[0]
+            known = _LABEL.sub(lambda match: f'{match[1]}="{self._label(name, match[1], match[2])}"', head)
+            if len(self._series) < _MAX_CACHED:
+                self._series[head] = known
+        return known + brace + tail
+
+    def _label(self, metric: str, label: str, value: str) -> str:
+        if label in _KEPT_LABELS or PLAIN.fullmatch(value):
+            return value
+        kind = kind_of(label)
+        if kind is not None:
+            return self._names.learn(value, kind)
+        if metric.endswith(_CONFIG) and re.fullmatch(r"[\w.:-]{1,40}", value):
+            return self._names.replace(value)
+        return self._scrubber.text(value) if label in _ROUTE_LABELS else self._names.of(value, "label")
+
+    def log_line(self, line: str) -> str | None:
+        """A line without names; None where nothing of it may stay."""
+        line = line.rstrip("\r")
+        if not line.strip():
+            return line
+        found = _LINE.match(line)
+        if found is None:
+            return self._scrubber.message(_RAISED.sub(r"\g<kind>", line)) if _LOOSE.match(line) else None
+        start = found["before"] + found["stamp"]
+        if _REQUEST_LOGGERS.search(line):
+            return f"{start}[text removed]"
+        message = _RAISED.sub(r"\g<kind>", found["message"])
+        configuration = "args:" in message or "config:" in message
+        return start + (self._scrubber.text(message) if configuration else self._scrubber.message(message))
+
+    def _json(self, text: str) -> str:
+        if not text:
+            return ""
+        try:
+            document = json.loads(text)
+        except ValueError:
+            return self._scrubber.text(text)
+        return json.dumps(self._tree("", document))
+
+    def _tree(self, key: str, value: Any, environment: bool = False) -> Any:
+        if isinstance(value, dict):
+            inside = environment or key.endswith("env")
+            return {self._key(k): self._tree(k, v, inside) for k, v in value.items()}
+        if isinstance(value, list):
+            return [self._tree(key, item, environment) for item in value]
+        if not isinstance(value, str):
+            return value
+        if key == "id":
+            return self._names.learn(value, "model")
+        if environment and not re.fullmatch(r"[\d.,]*|[A-Za-z_]{1,24}|True|False|None", value):
+            kind = kind_of(key)
+            return self._names.learn(value, kind) if kind else self._names.of(value, "value")
+        return self._scrubber.valued(key, value)
+
+    def _key(self, key: str) -> str:
+        return self._names.replace(key) if re.fullmatch(r"\w{1,64}", key) else self._scrubber.text(key)
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):  # a container's user without a name
+        return "user"
