@@ -1,0 +1,84 @@
+"""Causes, their whys and the evidence behind them, put into words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from whystall.model.diagnosis import Cause, Diagnosis, Evidence, Limit, Why
+
+from .answer import onset_text
+from .figures import duration, figure, number, probability
+from .outline import CauseBlock, EvidenceRow, WhyRow
+from .phrases import say, say_or
+from .printable import clean
+from .titles import cause_title
+
+# Strengths run from -1.5 to 1.5; one is a clear statement, a third is hardly one.
+STRONG, SLIGHT = 1.0, 0.33
+
+
+def cause_blocks(diagnosis: Diagnosis, lang: str) -> tuple[CauseBlock, ...]:
+    """The causes in the order of the diagnosis, most probable first."""
+    known = {row.id: row for row in evidence_rows(diagnosis, lang)}
+    return tuple(_block(cause, known, lang) for cause in diagnosis.causes)
+
+
+def evidence_rows(diagnosis: Diagnosis, lang: str) -> tuple[EvidenceRow, ...]:
+    """All evidence, in the order of the diagnosis."""
+    return tuple(_evidence(evidence, lang) for evidence in diagnosis.evidence)
+
+
+def limit_text(limit: Limit | None, lang: str) -> str:
+    if limit is None:
+        return ""
+    how = ", ".join(part for part in (say(limit.known, lang), clean(limit.source)) if part)
+    return say("limit_value", lang, name=clean(limit.name), value=number(limit.value), how=how)
+
+
+def _block(cause: Cause, known: Mapping[str, EvidenceRow], lang: str) -> CauseBlock:
+    return CauseBlock(
+        id=clean(cause.id),
+        title=cause_title(cause.id, lang),
+        probability=cause.probability,
+        chance=probability(cause.probability),
+        role=cause.role,
+        role_word=say(f"role_{cause.role}", lang),
+        onset=onset_text(cause.onset, lang),
+        summary=clean(cause.summary.in_(lang)),
+        limit=limit_text(cause.limit, lang),
+        whys=tuple(_why(why, known, lang) for why in cause.whys),
+        evidence_for=_rows(cause.evidence_for, known),
+        evidence_against=_rows(cause.evidence_against, known),
+    )
+
+
+def _why(why: Why, known: Mapping[str, EvidenceRow], lang: str) -> WhyRow:
+    rejects = say("rejects", lang, what=clean(why.rejects.in_(lang))) if why.rejects else ""
+    word = say("holds" if why.holds else "does_not_hold", lang)
+    return WhyRow(clean(why.claim.in_(lang)), why.holds, word, _rows(why.evidence, known), rejects)
+
+
+def _rows(ids: Iterable[str], known: Mapping[str, EvidenceRow]) -> tuple[EvidenceRow, ...]:
+    return tuple(known[id] for id in map(clean, ids) if id in known)
+
+
+def _evidence(evidence: Evidence, lang: str) -> EvidenceRow:
+    return EvidenceRow(
+        id=clean(evidence.id),
+        text=clean(evidence.text.in_(lang)),
+        value=figure(evidence.value, clean(evidence.unit), lang),
+        strength=evidence.strength,
+        speaks=say(_speaks(evidence.strength), lang),
+        source=say_or(f"signal_{evidence.source}", evidence.source, lang),
+        over=duration(evidence.window_s) if evidence.window_s else "",
+        onset=onset_text(evidence.onset, lang) if evidence.onset else "",
+        departs=say("departs", lang) if evidence.anomaly else "",
+    )
+
+
+def _speaks(strength: float) -> str:
+    size = abs(strength)
+    if not size >= SLIGHT:  # also a NaN
+        return "neutral"
+    side = "for" if strength > 0 else "against"
+    return f"strongly_{side}" if size >= STRONG else side

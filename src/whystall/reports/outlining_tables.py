@@ -1,0 +1,99 @@
+"""The plain tables of a report: those that are rows of text and nothing more."""
+
+from __future__ import annotations
+
+from whystall.model.diagnosis import Diagnosis, Identity, Remedy
+
+from .figures import change, number, seen
+from .outline import Table
+from .phrases import say, say_or
+from .printable import clean
+from .titles import cause_title
+
+
+def tables(diagnosis: Diagnosis, lang: str) -> tuple[Table, ...]:
+    """The tables that have something to say, in reading order."""
+    every = (
+        _remedies(diagnosis, lang),
+        _ruled_out(diagnosis, lang),
+        _limits(diagnosis, lang),
+        _identities(diagnosis, lang),
+        _missing(diagnosis, lang),
+        _warnings(diagnosis, lang),
+    )
+    return tuple(table for table in every if table.rows)
+
+
+def _table(id: str, lang: str, columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> Table:
+    return Table(id, say(id, lang), tuple(say(column, lang) for column in columns), tuple(rows))
+
+
+def _ruled_out(diagnosis: Diagnosis, lang: str) -> Table:
+    rows = [
+        (f"{cause_title(one.id, lang)} ({clean(one.id)})", clean(one.because.in_(lang))) for one in diagnosis.ruled_out
+    ]
+    return _table("ruled_out", lang, ("cause", "because"), [tuple(row) for row in rows])
+
+
+def _remedies(diagnosis: Diagnosis, lang: str) -> Table:
+    rows = [_remedy(remedy, lang) for remedy in diagnosis.remedies]
+    return _table("remedies", lang, ("change", "effect", "risk", "undo"), rows)
+
+
+def _remedy(remedy: Remedy, lang: str) -> tuple[str, ...]:
+    flags = " ".join(f"{clean(flag)} {clean(value)}".strip() for flag, value in remedy.change.items())
+    text = clean(remedy.text.in_(lang))
+    restart = say("needs_restart", lang) if remedy.restart else ""
+    what = text + (f" [{flags}]" if flags and flags not in text else "") + (f" ({restart})" if restart else "")
+    effects = [
+        say("effect_value", lang, name=say_or(name, _metric(name), lang), **_range(low=r.low, mid=r.mid, high=r.high))
+        for name, r in remedy.effect.items()
+    ]
+    return (what, ", ".join(effects), clean(remedy.risk.in_(lang)), clean(remedy.undo.in_(lang)))
+
+
+def _range(**ratios: float) -> dict[str, str]:
+    return {name: change(ratio) for name, ratio in ratios.items()}
+
+
+def _metric(name: str) -> str:
+    # ttft_p95 -> TTFT p95, as the impact section has it.
+    head, _, tail = clean(name).partition("_")
+    return f"{head.upper() if len(head) <= 4 else head} {tail}".strip()
+
+
+def _limits(diagnosis: Diagnosis, lang: str) -> Table:
+    rows: list[tuple[str, ...]] = [
+        (clean(limit.name), number(limit.value), say(limit.known, lang), clean(limit.source))
+        for limit in diagnosis.limits
+    ]
+    return _table("limits", lang, ("name", "value", "known", "from"), rows)
+
+
+def _identities(diagnosis: Diagnosis, lang: str) -> Table:
+    rows = [_identity(identity, lang) for identity in diagnosis.identities]
+    return _table("identities", lang, ("name", "law", "value", "agrees"), rows)
+
+
+def _identity(identity: Identity, lang: str) -> tuple[str, ...]:
+    law = clean(identity.text.in_(lang)) or say_or(f"law_{identity.id}", "", lang)
+    value = f"{identity.value:.3f}" if identity.value is not None and seen(identity.value) else say("not_seen", lang)
+    agrees = {True: "✔ " + say("yes", lang), False: "✘ " + say("no", lang), None: "– " + say("not_testable", lang)}
+    return (clean(identity.id), law, value, agrees[identity.holds])
+
+
+def _missing(diagnosis: Diagnosis, lang: str) -> Table:
+    rows: list[tuple[str, ...]] = [
+        (
+            say_or(f"signal_{one.signal}", clean(one.signal), lang),
+            ", ".join(cause_title(cause, lang) for cause in one.would_settle),
+            clean(one.how.in_(lang)),
+        )
+        for one in diagnosis.coverage.missing
+    ]
+    return _table("missing", lang, ("missing", "would_settle", "how"), rows)
+
+
+def _warnings(diagnosis: Diagnosis, lang: str) -> Table:
+    rows: list[tuple[str, ...]] = [(clean(one.id), clean(one.text.in_(lang))) for one in diagnosis.warnings]
+    return _table("warnings", lang, ("name", "statement"), rows)

@@ -1,0 +1,221 @@
+"""The terminal's view. Reads the same without colour: every mark has its word."""
+
+from __future__ import annotations
+
+import io
+
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.padding import Padding
+from rich.rule import Rule
+from rich.table import Table as Grid
+from rich.text import Text as Line
+
+from .finding import Finding
+from .outline import Answer, CauseBlock, EvidenceRow, Fact, MemoryBar, Outline, Table, WhyRow
+from .outlining import outline
+from .phrases import say
+
+VERDICT_STYLES = {"healthy": "bold green", "bottleneck": "bold red", "unknown": "bold yellow"}
+BAR = 20  # cells of a full probability bar
+MEMORY_CELLS = 60
+MEMORY_SHADES = "█▓▒░·"
+
+
+class TextRenderer:
+    """A report of ``width`` columns, with ANSI colour only where ``color`` is set."""
+
+    def __init__(self, width: int = 80, color: bool = False) -> None:
+        self.width = max(40, width)
+        self.color = color
+
+    def render(self, finding: Finding, lang: str) -> str:
+        return printed(_report(outline(finding, lang)), self.width, self.color)
+
+
+def printed(content: RenderableType, width: int, color: bool) -> str:
+    """``content`` as text: no trailing blanks, which a narrow pane would wrap."""
+    console = Console(
+        file=io.StringIO(),
+        width=width,
+        force_terminal=color,
+        color_system="standard" if color else None,
+        no_color=not color,
+        legacy_windows=False,
+        highlight=False,
+        markup=False,
+        emoji=False,
+    )
+    with console.capture() as capture:
+        console.print(content)
+    return "\n".join(line.rstrip() for line in capture.get().splitlines()) + "\n"
+
+
+class Hanging:
+    """A paragraph whose first line starts with ``mark`` and whose later lines are indented below its text."""
+
+    def __init__(self, mark: Line, body: RenderableType) -> None:
+        self.mark, self.body = mark, body
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        grid = Grid.grid(padding=0)
+        grid.add_column(width=self.mark.cell_len, no_wrap=True)
+        grid.add_column(ratio=1, overflow="fold")
+        grid.add_row(self.mark, self.body)
+        yield grid
+
+
+def _report(page: Outline) -> Group:
+    parts: list[RenderableType] = [*_answer(page.answer), Line(""), facts_grid(page.facts)]
+    parts += _body(page)
+    for other in page.others:
+        parts += [Line(""), Rule(Line(say("other_engine", page.lang, id=other.name)), style="dim"), Line("")]
+        parts += [*_answer(other.answer), *_causes(other)]
+    return Group(*parts)
+
+
+def _body(page: Outline) -> list[RenderableType]:
+    parts: list[RenderableType] = []
+    for warning in (page.table("warnings"), page.engines):
+        parts += table_section(warning)
+    parts += _causes(page)
+    if page.impact:
+        parts += [heading(_noted(say("impact", page.lang), page.impact_note)), facts_grid(page.impact, indent=2)]
+    parts += _remedies(page.table("remedies"))
+    parts += table_section(page.table("ruled_out"))
+    parts += _evidence(page)
+    for id in ("limits", "identities"):
+        parts += table_section(page.table(id))
+    if page.memory:
+        parts += _memory(page.memory, page.lang)
+    return parts + _coverage(page)
+
+
+def _noted(title: str, note: str) -> str:
+    return f"{title} ({note})" if note else title
+
+
+def _answer(answer: Answer) -> list[RenderableType]:
+    style = VERDICT_STYLES[answer.verdict]
+    first = Line.assemble((f"{answer.mark} {answer.word.upper()}", style), "  ", (answer.headline, "bold"))
+    return [_under(first), _under(Line(answer.since)), _under(Line(answer.first))]
+
+
+def _under(line: Line) -> RenderableType:
+    line.overflow = "fold"
+    return line
+
+
+def heading(title: str) -> RenderableType:
+    return Group(Line(""), Line(title, style="bold underline" if title.isascii() else "bold"))
+
+
+def facts_grid(facts: tuple[Fact, ...], indent: int = 0) -> RenderableType:
+    """Label and value, a pair a line."""
+    grid = Grid.grid(padding=(0, 2, 0, 0))
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for fact in facts:
+        grid.add_row(Line(fact.label), Line(fact.value))
+    return Padding(grid, (0, 0, 0, indent))
+
+
+def _causes(page: Outline) -> list[RenderableType]:
+    parts: list[RenderableType] = [heading(say("causes", page.lang))]
+    if not page.causes:
+        parts.append(Line("  " + say("no_causes", page.lang)))
+    for rank, cause in enumerate(page.causes, 1):
+        parts.append(Padding(_cause(rank, cause, page.lang), (0 if rank == 1 else 1, 0, 0, 2)))
+    return parts
+
+
+def _cause(rank: int, cause: CauseBlock, lang: str) -> Group:
+    bar = "█" * round(cause.probability * BAR)
+    title = Line.assemble((f"{rank}. {cause.title}", "bold"), f" ({cause.id})" if cause.id != cause.title else "")
+    chance = Line.assemble((f"{cause.chance} ", "bold"), (bar.ljust(BAR, "·"), "cyan"), f"  {cause.role_word}")
+    rows: list[RenderableType] = [title, Padding(chance, (0, 0, 0, 3))]
+    facts = [(say("onset", lang), cause.onset), (say("binding_limit", lang), cause.limit)]
+    rows.append(Padding(Line(cause.summary), (0, 0, 0, 3)))
+    rows.append(facts_grid(tuple(Fact(label, value) for label, value in facts if value), indent=3))
+    if cause.whys:
+        rows.append(Padding(Line(say("why", lang), style="bold"), (0, 0, 0, 3)))
+    rows += [Padding(_why(why), (0, 0, 0, 3)) for why in cause.whys]
+    for label, evidence in (("evidence_for", cause.evidence_for), ("evidence_against", cause.evidence_against)):
+        if evidence:
+            names = ", ".join(row.id for row in evidence)
+            rows.append(Padding(Line.assemble((say(label, lang) + say("colon", lang), "dim"), names), (0, 0, 0, 3)))
+    return Group(*rows)
+
+
+def _why(why: WhyRow) -> RenderableType:
+    mark = Line(("✔ " if why.holds else "✘ ") + why.word, style="green" if why.holds else "yellow")
+    body = [Line.assemble(mark, "  ", why.claim)]
+    body += [Line.assemble((f"{row.value}  ", "bold"), f"{row.text} ", (f"[{row.id}]", "dim")) for row in why.numbers]
+    if why.rejects:
+        body.append(Line(why.rejects, style="italic"))
+    return Group(*(Padding(line, (0, 0, 0, 0 if at == 0 else 4)) for at, line in enumerate(body)))
+
+
+def table_section(table: Table | None) -> list[RenderableType]:
+    """A headed table, or nothing where there is none."""
+    if table is None:
+        return []
+    return [heading(table.title), Padding(_grid(table), (0, 0, 0, 2))]
+
+
+def _remedies(table: Table | None) -> list[RenderableType]:
+    # Not as a table: four columns of sentences do not fit into 80.
+    if table is None:
+        return []
+    parts: list[RenderableType] = [heading(table.title)]
+    for rank, (what, *rest) in enumerate(table.rows, 1):
+        facts = tuple(Fact(label, value) for label, value in zip(table.columns[1:], rest, strict=True) if value)
+        parts += [Padding(Line(f"{rank}. {what}"), (0, 0, 0, 2)), facts_grid(facts, indent=5)]
+    return parts
+
+
+def _grid(table: Table) -> Grid:
+    grid = Grid(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
+    for column in table.columns:
+        grid.add_column(Line(column), overflow="fold")
+    for row in table.rows:
+        grid.add_row(*(Line(cell) for cell in row))
+    return grid
+
+
+def _evidence(page: Outline) -> list[RenderableType]:
+    if not page.evidence:
+        return []
+    return [heading(say("evidence", page.lang)), *(Padding(_row(row), (0, 0, 0, 2)) for row in page.evidence)]
+
+
+def _row(row: EvidenceRow) -> RenderableType:
+    arrow = "▲" if row.strength > 0 else "▼" if row.strength < 0 else "–"
+    notes = " · ".join(part for part in (row.source, row.over, row.onset, row.departs) if part)
+    first = Line.assemble(
+        (row.id, "bold"), f"  {row.value}  ", (f"{arrow} {row.speaks}", "cyan"), (f"  {notes}", "dim")
+    )
+    return Group(first, Padding(Line(row.text), (0, 0, 0, 2)))
+
+
+def _memory(bar: MemoryBar, lang: str) -> list[RenderableType]:
+    shades = [MEMORY_SHADES[at % len(MEMORY_SHADES)] for at in range(len(bar.parts))]
+    cells = "".join(shade * round(part.share * MEMORY_CELLS) for shade, part in zip(shades, bar.parts, strict=True))
+    rows = tuple(
+        Fact(f"{shade} {part.label}", f"{part.size}  {part.percent}  {part.known}  {part.text}".rstrip())
+        for shade, part in zip(shades, bar.parts, strict=True)
+    )
+    title = heading(_noted(say("memory", lang), bar.note))
+    return [title, Line("  " + cells), facts_grid(rows, indent=2)]
+
+
+def _coverage(page: Outline) -> list[RenderableType]:
+    facts = [Fact(say("signals_seen", page.lang), page.signals)]
+    if page.unknown_names:
+        facts.append(Fact(say("unknown_names", page.lang), page.unknown_names))
+    parts: list[RenderableType] = [heading(say("coverage", page.lang)), facts_grid(tuple(facts), indent=2)]
+    missing = page.table("missing")
+    for signal, settles, how in missing.rows if missing else ():
+        mark = Line.assemble("  – ", (signal, "bold"), "  ")
+        what = Line.assemble((say("would_settle", page.lang) + say("colon", page.lang), "dim"), settles or "–")
+        parts.append(Hanging(mark, Group(what, Line(how))))
+    return parts

@@ -1,0 +1,90 @@
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+import findings
+from whystall.reports import render
+
+ANSI = re.compile("\x1b\\[[0-9;]*m")
+
+
+def test_the_answer_stands_in_the_first_three_lines():
+    first, second, third = render(findings.bottleneck(), "text", width=120).splitlines()[:3]
+    assert first.startswith("✘ BOTTLENECK  KV blocks are used up: 2,496 of 2,500")
+    assert second == "Since 14 s into the window (13 s to 15 s), 14:13:34 UTC; set off by burst."
+    assert third == "Do first: Keep the KV cache in fp8: --kv-cache-dtype fp8 (needs a restart)"
+
+
+def test_without_a_trigger_it_says_so():
+    text = render(findings.hostile("x"), "text", width=120)
+    assert "no trigger seen in this window" in text.splitlines()[1]
+
+
+def test_a_healthy_server_needs_nothing():
+    lines = render(findings.healthy(), "text").splitlines()
+    assert lines[0].startswith("✔ HEALTHY")
+    assert lines[2].startswith("Do first: nothing")
+
+
+def test_unknown_says_what_would_settle_it():
+    assert render(findings.unknown(), "text").splitlines()[2] == "Do first: run beside the server"
+
+
+@pytest.mark.parametrize("width", [40, 80, 132])
+@pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.parametrize("make", [findings.bottleneck, findings.several, findings.unknown])
+def test_no_line_is_wider_than_asked(make, lang, width):
+    assert max(cell_len(line) for line in render(make(), "text", lang, width=width).splitlines()) <= width
+
+
+def test_colour_only_where_it_is_asked_for_and_it_adds_nothing():
+    plain, colored = (render(findings.bottleneck(), "text", color=color) for color in (False, True))
+    assert not ANSI.search(plain)
+    assert ANSI.search(colored)
+    assert [line.rstrip() for line in ANSI.sub("", colored).splitlines()] == plain.splitlines()
+
+
+def test_every_mark_has_its_word():
+    text = render(findings.bottleneck(), "text")
+    assert "✔ holds" in text
+    assert "✘ does not hold" in text
+    assert "▲ strongly for" in text
+
+
+def test_all_sections_are_there():
+    text = render(findings.bottleneck(), "text", width=100)
+    for part in (
+        "So it is not: a slow prefill",
+        "running 27 of 256 seats",
+        "num_gpu_blocks = 2,500 (reported, log)",
+        "inferred",
+        "0.926",
+        "requests.jsonl with --client",
+        "vllm:brand_new_total",
+        "2 of 61 scrapes failed",
+        "13.5 GiB",
+        "TTFT p95 -50% (-60% to -30%)",
+        "13.2 s",
+    ):
+        assert part in text, part
+
+
+def test_the_other_engines_follow():
+    text = render(findings.several(), "text")
+    assert "Engines on this page" in text
+    assert text.rindex("✔ HEALTHY") > text.index("✘ BOTTLENECK")
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.text(st.characters(codec="utf-8"), min_size=1, max_size=40))
+def test_hostile_text_neither_colours_nor_moves_nor_is_markup(label):
+    text = render(findings.hostile(f"[red]{label}\x1b[2J[/red]"), "text")
+    assert "\x1b" not in text
+    assert not [char for char in text if ord(char) < 0x20 and char != "\n"]
+
+
+def test_markup_of_the_terminal_library_is_printed_as_it_stands():
+    assert "[bold red]x[/]" in render(findings.hostile("[bold red]x[/]"), "text", color=True)
