@@ -1,0 +1,88 @@
+"""Who comes into the running batch: the head of the queue, as long as seats, tokens and blocks last."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .batch import Batch
+from .careful import prefill_threshold
+from .request import NOT_ENTERED, Request, Stand
+
+if TYPE_CHECKING:
+    from .scheduler import Scheduler
+
+
+def admit(scheduler: Scheduler, batch: Batch) -> None:
+    """Admit from the head until something is short. A head that does not fit blocks all behind it."""
+    options = scheduler.options
+    budget = options.token_budget - batch.tokens
+    threshold = prefill_threshold(scheduler)
+    aside: list[Request] = []
+    while budget > 0 and scheduler.waiting and len(scheduler.running) < options.seats:
+        request = scheduler.waiting.head()
+        if request.stale_step > scheduler.updated:
+            aside.append(scheduler.waiting.pop())
+            scheduler.deferred.add(request)
+            continue
+        tokens = _try(scheduler, request, budget, threshold)
+        if tokens <= 0:
+            # Who was set aside comes back on its own; until then the head is looked at anew at each step.
+            scheduler.blocked = tokens < 0 and not aside
+            break
+        scheduler.waiting.pop()
+        scheduler.deferred.discard(request)
+        _seat(scheduler, request, tokens, batch)
+        budget -= tokens
+    scheduler.waiting.restore(aside)
+
+
+def _try(scheduler: Scheduler, request: Request, budget: int, threshold: int) -> int:
+    """Tokens that ``request`` gets in its first step, its blocks then held; 0: not in this step, -1: no blocks."""
+    options = scheduler.options
+    size = options.block_size
+    found = _cached_prefix(scheduler, request)
+    hit = len(found) * size
+    tokens = request.tokens - hit
+    if 0 < threshold < tokens:
+        tokens = threshold
+    if tokens > budget:
+        if not options.enable_chunked_prefill:
+            return 0
+        tokens = budget
+    taken_from_free = scheduler.pool.count_free(found) if found else 0
+    reserve = int(options.watermark * options.num_gpu_blocks) if scheduler.running else 0
+    first = -(-(hit + tokens) // size) - len(found)
+    whole = -(-min(request.tokens, options.max_model_len) // size) - len(found)
+    needed = max(first, whole) if options.scheduler_reserve_full_isl else first
+    if needed + taken_from_free + reserve > scheduler.pool.free_count:
+        return -1
+    if found:
+        scheduler.pool.touch(found)
+    request.blocks = found + scheduler.pool.take(first)
+    request.cached_blocks = len(found)
+    request.computed = hit
+    return tokens
+
+
+def _cached_prefix(scheduler: Scheduler, request: Request) -> list[int]:
+    """Cached blocks of the longest known prefix; the last token is always computed, for its logits."""
+    if not scheduler.pool.caching:
+        return []
+    size = scheduler.options.block_size
+    return scheduler.pool.find(request.content.keys(0, (request.tokens - 1) // size, size))
+
+
+def _seat(scheduler: Scheduler, request: Request, tokens: int, batch: Batch) -> None:
+    hit = request.computed
+    if not request.preemptions:
+        request.hit_tokens = hit
+        if scheduler.pool.caching:
+            scheduler.prefix_queries += request.tokens
+            scheduler.prefix_hits += hit
+    scheduler.take_seat(request)
+    request.stand = Stand.LOOSE
+    request.entered = NOT_ENTERED
+    request.cached_tokens = min(hit + tokens, request.tokens)
+    scheduler.cache_known(request)
+    batch.add(request, tokens, hit)
+    batch.admitted.append(request)

@@ -1,0 +1,132 @@
+"""The pool of KV blocks: who holds which, the order in which free ones are reused, and the prefix cache over them."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Hashable, Iterable, Sequence
+
+
+class BlockPool:
+    """Blocks 1 to ``num_blocks - 1``; block 0 is the null block that nobody gets.
+
+    Free blocks form a queue whose head is reused first. A freed block that no key points to goes to the head, a
+    cached one to the tail, so the tail end of the queue is the cache in least-recently-used order. A free block that
+    is hit leaves the queue; its old place stays as a ghost, counted in ``_ghosts``, and is skipped when it comes up.
+    """
+
+    __slots__ = ("_cached", "_free", "_ghosts", "_keys", "_references", "caching", "free_count", "num_blocks")
+
+    def __init__(self, num_blocks: int, caching: bool) -> None:
+        self.num_blocks = num_blocks
+        self.caching = caching
+        self.free_count = num_blocks - 1
+        self._free: deque[int] = deque(range(1, num_blocks))
+        self._ghosts: dict[int, int] = {}
+        self._references = [0] * num_blocks
+        self._keys: list[Hashable | None] = [None] * num_blocks
+        self._cached: dict[Hashable, int | dict[int, None]] = {}
+
+    @property
+    def usage_ratio(self) -> float:
+        """Share of the blocks in use, 0 to 1; cached blocks that nobody holds count as free."""
+        usable = self.num_blocks - 1
+        return 1.0 - self.free_count / usable if usable else 0.0
+
+    def find(self, keys: Iterable[Hashable]) -> list[int]:
+        """The cached blocks of the longest known prefix of ``keys``."""
+        found: list[int] = []
+        cached = self._cached
+        for key in keys:
+            block = cached.get(key)
+            if block is None:
+                break
+            found.append(block if isinstance(block, int) else next(iter(block)))
+        return found
+
+    def count_free(self, blocks: Iterable[int]) -> int:
+        """How many of ``blocks`` nobody holds: taking them uses up free capacity."""
+        references = self._references
+        return sum(1 for block in blocks if not references[block])
+
+    def touch(self, blocks: Iterable[int]) -> None:
+        """Hold ``blocks`` once more; free ones leave the queue."""
+        references = self._references
+        for block in blocks:
+            if not references[block]:
+                self._ghosts[block] = self._ghosts.get(block, 0) + 1
+                self.free_count -= 1
+            references[block] += 1
+
+    def take(self, count: int) -> list[int]:
+        """``count`` blocks from the head of the queue; those that were cached lose their key."""
+        pop = self._free.popleft
+        taken = [pop() for _ in range(count)] if not self._ghosts else self._take_real(count)
+        self.free_count -= count
+        references = self._references
+        keys = self._keys
+        for block in taken:
+            references[block] = 1
+            if keys[block] is not None:
+                self._forget(block)
+        return taken
+
+    def _take_real(self, count: int) -> list[int]:
+        taken: list[int] = []
+        ghosts = self._ghosts
+        while len(taken) < count:
+            block = self._free.popleft()
+            left = ghosts.get(block, 0)
+            if not left:
+                taken.append(block)
+            elif left == 1:
+                del ghosts[block]
+            else:
+                ghosts[block] = left - 1
+        return taken
+
+    def _forget(self, block: int) -> None:
+        key = self._keys[block]
+        self._keys[block] = None
+        held = self._cached[key]
+        if isinstance(held, int):
+            del self._cached[key]
+            return
+        del held[block]
+        if not held:
+            del self._cached[key]
+
+    def cache(self, blocks: Sequence[int], keys: Sequence[Hashable]) -> None:
+        """Let ``keys`` point to the full ``blocks``. Several blocks may hold the same content; the first is found."""
+        if not self.caching:
+            return
+        cached = self._cached
+        known = self._keys
+        for block, key in zip(blocks, keys, strict=True):
+            known[block] = key
+            other = cached.setdefault(key, block)
+            if other is not block and other != block:
+                if isinstance(other, int):
+                    cached[key] = {other: None, block: None}
+                else:
+                    other[block] = None
+
+    def release(self, blocks: Sequence[int]) -> None:
+        """Let go of a request's ``blocks``, given in the order in which it got them: its last are reused first."""
+        references = self._references
+        keys = self._keys
+        plain: list[int] = []
+        cached: list[int] = []
+        for block in reversed(blocks):
+            left = references[block] - 1
+            references[block] = left
+            if not left:
+                (plain if keys[block] is None else cached).append(block)
+        plain.reverse()
+        self._free.extendleft(plain)
+        self._free.extend(cached)
+        self.free_count += len(plain) + len(cached)
+
+    def reset(self) -> None:
+        """Forget all cached prefixes, as ``/reset_prefix_cache`` does; blocks in use stay in use."""
+        self._cached.clear()
+        self._keys = [None] * self.num_blocks

@@ -1,0 +1,145 @@
+"""How long a step takes: the coefficients of one model on one machine, and the formula over them."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from functools import lru_cache
+from typing import Literal
+
+import msgspec
+
+from .batch import Batch
+
+
+class StepProfile(msgspec.Struct, frozen=True, kw_only=True):
+    """Coefficients of the step time, in seconds a step, a token, a request or a token of context.
+
+    T = max(host, gpu) + link where host work overlaps (asynchronous scheduling), host + gpu + link where it does not;
+    gpu = max(floor, base + token * padded tokens) + attention; attention has its own terms for steps that only decode
+    and for mixed ones, because one shared term costs a quarter of TPOT (method.md section 4).
+    ``origin`` says how the numbers were got; ``error_ratio`` is their relative error as far as it is known.
+    """
+
+    name: str
+    origin: Literal["recording", "data sheet"] = "recording"
+    error_ratio: float = 0.05
+    source: str = ""
+    floor_s: float
+    base_s: float = 0.0
+    token_s: float
+    host_s: float = 0.0
+    host_request_s: float = 0.0
+    decode_base_s: float = 0.0
+    decode_context_s: float = 0.0
+    decode_request_s: float = 0.0
+    mixed_base_s: float = 0.0
+    mixed_context_s: float = 0.0
+    mixed_request_s: float = 0.0
+    pair_s: float = 0.0  # per new token and token of context before it, prefill attention
+    link_s: float = 0.0
+    link_token_s: float = 0.0
+    front_s: float = 0.0  # before the engine: HTTP, tokenizing, hand-over
+    front_token_s: float = 0.0
+    back_s: float = 0.0  # after the step: detokenizing, hand-over
+    max_graph_tokens: int = 0  # largest captured batch; 0 where steps run without CUDA graphs
+    model: str = ""
+    gpu: str = ""
+    tensor_parallel: int = 1
+    weights_bytes: float = 0.0  # per GPU
+    kv_token_bytes: float = 0.0  # per GPU
+    memory_bytes: float = 0.0  # per GPU
+    kv_blocks: int = 0  # of 16 tokens, where the recording says so
+
+    def scaled(self, **factors: float) -> StepProfile:
+        """The profile with the named coefficients multiplied."""
+        return msgspec.structs.replace(self, **{name: getattr(self, name) * by for name, by in factors.items()})
+
+
+@lru_cache(maxsize=8)
+def capture_sizes(largest: int) -> tuple[int, ...]:
+    """Batch sizes that have a CUDA graph: vllm.md section 5.5."""
+    sizes = [1, 2, 4, *range(8, 256, 8), *range(256, largest + 1, 16)]
+    return tuple(size for size in sizes if size <= largest)
+
+
+def padded_tokens(tokens: int, largest: int) -> int:
+    """Tokens that the model really computes: the next captured size, or as they are above the largest one."""
+    if tokens >= largest or tokens <= 0:
+        return tokens
+    sizes = capture_sizes(largest)
+    return sizes[bisect_left(sizes, tokens)] if tokens <= sizes[-1] else tokens
+
+
+class Work(msgspec.Struct):
+    """What a step has to compute. ``pairs`` is the sum over prefill chunks of tokens times the context they see."""
+
+    tokens: int
+    requests: int
+    context: int
+    pairs: float
+    mixed: bool
+
+
+def work_of(batch: Batch) -> Work:
+    """The work of ``batch``; a chunk of one token counts as a decode."""
+    requests = batch.decodes
+    context = batch.decode_context
+    pairs = 0.0
+    mixed = False
+    for _, tokens, before in batch.chunks:
+        requests += 1
+        if tokens == 1:
+            context += before
+        else:
+            mixed = True
+            pairs += tokens * (before + tokens / 2)
+    return Work(batch.tokens, requests, context, pairs, mixed)
+
+
+class StepClock:
+    """The formula over a profile that may change while the engine runs (faults change a rate, never a metric)."""
+
+    def __init__(self, profile: StepProfile, overlap: bool) -> None:
+        self.overlap = overlap
+        self.set(profile)
+
+    def set(self, profile: StepProfile) -> None:
+        self.profile = profile
+        self._decode: dict[int, tuple[float, float]] = {}
+
+    def seconds(self, batch: Batch) -> float:
+        """Time of one step."""
+        if not batch.chunks:
+            fixed, slope = self.decode_line(batch.decodes)
+            time = fixed + slope * batch.decode_context
+            return time if not self.overlap else max(self.host(batch.decodes) + self.link(batch.decodes), time)
+        work = work_of(batch)
+        p = self.profile
+        dense = max(p.floor_s, p.base_s + p.token_s * padded_tokens(work.tokens, p.max_graph_tokens))
+        if work.mixed:
+            attention = p.mixed_base_s + p.mixed_context_s * work.context + p.mixed_request_s * work.requests
+            attention += p.pair_s * work.pairs
+        else:
+            attention = p.decode_base_s + p.decode_context_s * work.context + p.decode_request_s * work.requests
+        return self._join(dense + attention, work.requests) + self.link(work.tokens)
+
+    def decode_line(self, requests: int) -> tuple[float, float]:
+        """A step that only decodes, as (fixed seconds, seconds per token of context), without the host's bound."""
+        line = self._decode.get(requests)
+        if line is None:
+            p = self.profile
+            dense = max(p.floor_s, p.base_s + p.token_s * padded_tokens(requests, p.max_graph_tokens))
+            fixed = dense + p.decode_base_s + p.decode_request_s * requests + self.link(requests)
+            line = (fixed if self.overlap else fixed + self.host(requests), p.decode_context_s)
+            self._decode[requests] = line
+        return line
+
+    def host(self, requests: int) -> float:
+        return self.profile.host_s + self.profile.host_request_s * requests
+
+    def link(self, tokens: int) -> float:
+        return self.profile.link_s + self.profile.link_token_s * tokens
+
+    def _join(self, gpu: float, requests: int) -> float:
+        host = self.host(requests)
+        return max(host, gpu) if self.overlap else host + gpu
