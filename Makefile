@@ -10,7 +10,7 @@ PYTHON ?= $(shell for name in python3.13 python3.12 python3.11 python3; do \
   "$$name" -c 'import sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo "$$name"; break; }; done)
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 # Tests that need what no fresh machine has, or that take long; CONTRIBUTING.md says how to run each.
 LEFT_OUT := vllm slow ray prometheus
 MARKERS := $(foreach marker,$(LEFT_OUT),not $(marker) and) True
