@@ -62,7 +62,7 @@ check: $(VENV)/.developed
 	$(BIN)/python -m pytest -q tests/unit/test_house.py
 
 bench: $(VENV)/.developed
-	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python "$$script" || exit 1; done
+	@for script in $$(grep -l __main__ benchmarks/*/*.py); do echo "== $$script"; $(BIN)/python "$$script" || exit 1; done
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
