@@ -184,7 +184,7 @@
     if (!engine || !engine.t.length || !engine.panels.length) return;
     section.hidden = false;
     const holder = section.querySelector(".charts");
-    if (holder.childElementCount || !holder.clientWidth) return;
+    if (holder.childElementCount || section.closest("details:not([open])")) return;
     engine.panels.forEach((panel) => drawPanel(engine, panel, holder));
   };
   const draw = () => document.querySelectorAll(".timeline").forEach(drawSection);

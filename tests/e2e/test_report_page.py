@@ -1,0 +1,181 @@
+"""The HTML report in a real browser, opened from a file as a reader would."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+import findings
+from whystall.reports import render
+
+pytestmark = pytest.mark.browser
+CHROMIUM = shutil.which("chromium")
+ARGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+ATTACK = "</script><script>window.hacked=1</script><img src=x onerror=window.hacked=1>\"'>"
+# Counts the pixels of a canvas that are drawn, and how many colours they have.
+INK = """(canvas) => {
+  const data = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+  const colors = new Set();
+  let drawn = 0;
+  for (let i = 0; i < data.length; i += 4)
+    if (data[i + 3] > 200) { drawn += 1; colors.add(data[i] << 16 | data[i + 1] << 8 | data[i + 2]); }
+  return [drawn, colors.size];
+}"""
+
+
+@pytest.fixture(scope="module")
+def browser():
+    if CHROMIUM is None:
+        pytest.skip("needs Debian's chromium")
+    playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
+    with playwright.sync_playwright() as running:
+        chromium = running.chromium.launch(executable_path=CHROMIUM, args=ARGS)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def show(browser, tmp_path: Path):
+    contexts = []
+
+    def opened(finding, lang="en", width=1200, scheme="light"):
+        path = tmp_path / f"{lang}{width}{scheme}.html"
+        path.write_text(render(finding, "html", lang), "utf-8")
+        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        contexts.append(context)
+        page = context.new_page()
+        page.complaints = []
+        page.on("console", lambda message: page.complaints.append(message.text))
+        page.on("pageerror", lambda error: page.complaints.append(str(error)))
+        page.on("request", lambda request: request.url.startswith("file:") or page.complaints.append(request.url))
+        page.goto(path.as_uri())
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.parametrize("make", [findings.bottleneck, findings.healthy, findings.unknown, findings.several])
+def test_it_opens_without_a_complaint_or_a_request(show, make, lang):
+    page = show(make(), lang)
+    assert page.locator("h1").inner_text() == make().diagnosis.headline.in_(lang)
+    assert page.complaints == []
+
+
+def test_every_chart_is_drawn(show):
+    page = show(findings.bottleneck())
+    canvases = page.locator(".chart canvas").all()
+    assert len(canvases) == 4
+    for canvas in canvases:
+        drawn, colors = canvas.evaluate(INK)
+        assert drawn > 1000
+        assert colors > 5
+    assert page.locator(".chart h3").first.inner_text() == "Requests"
+
+
+def test_onset_and_limit_add_ink(show):
+    with_marks = show(findings.bottleneck()).locator(".chart canvas").nth(1).evaluate(INK)
+    without = show(findings.healthy(), width=1201).locator(".chart canvas").nth(1).evaluate(INK)
+    assert with_marks[1] > without[1]
+
+
+def test_without_a_timeline_there_is_no_empty_section(show):
+    assert not show(findings.unknown()).locator(".timeline").is_visible()
+
+
+def test_nothing_hostile_runs(show):
+    page = show(findings.hostile(ATTACK))
+    page.wait_for_timeout(200)
+    assert page.evaluate("window.hacked") is None
+    assert page.locator("img").count() == 0
+    assert page.locator("h1").inner_text() == ATTACK
+    assert page.complaints == []
+
+
+def test_the_button_turns_the_lights_off_and_on(show):
+    page = show(findings.bottleneck())
+    background = "getComputedStyle(document.body).backgroundColor"
+    light, light_ink = page.evaluate(background), page.locator(".chart canvas").first.evaluate(INK)
+    page.locator("#theme").focus()
+    page.keyboard.press("Enter")
+    assert page.evaluate(background) != light
+    assert page.locator("#theme").get_attribute("aria-pressed") == "true"
+    assert page.locator(".chart canvas").first.evaluate(INK) != light_ink
+    page.keyboard.press("Enter")
+    assert page.evaluate(background) == light
+    assert page.locator(".chart").count() == 4
+
+
+def test_the_system_chooses_first(show):
+    dark = show(findings.bottleneck(), scheme="dark")
+    assert dark.evaluate("document.documentElement.dataset.theme") == "dark"
+
+
+def test_arrow_keys_move_the_cursor_of_every_chart(show):
+    page = show(findings.bottleneck())
+    page.locator(".chart").first.focus()
+    page.keyboard.press("End")
+    times = [text.split("\n")[0] for text in page.locator(".chart .u-legend").all_inner_texts()]
+    assert len(times) == 4
+    assert all("60 s · 14:14:20 UTC" in text for text in times)
+    page.keyboard.press("ArrowLeft")
+    assert "59 s" in page.locator(".chart .u-legend").nth(3).inner_text()
+
+
+@pytest.mark.parametrize("width", [320, 390, 800, 1600])
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_no_width_makes_the_page_scroll_sideways(show, width, lang):
+    page = show(findings.several(), lang, width)
+    page.locator("details.engine > summary").click()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.complaints == []
+
+
+def test_a_folded_engine_draws_its_charts_when_it_is_opened(show):
+    page = show(findings.several())
+    assert page.locator("details.engine .chart").count() == 0
+    page.locator("details.engine > summary").click()
+    page.locator("details.engine .chart canvas").first.wait_for()
+    assert page.locator("details.engine .chart").count() == 4
+
+
+def test_the_diagnosis_can_be_saved(show):
+    page = show(findings.bottleneck())
+    with page.expect_download() as download:
+        page.locator("#download").click()
+    assert download.value.suggested_filename == "diagnosis.json"
+    assert Path(download.value.path()).read_text("utf-8") == render(findings.bottleneck(), "json")
+
+
+def test_text_has_contrast_enough_in_both_themes(show):
+    # WCAG's ratio for small text, against the card that it stands on.
+    contrast = """([ink, ground]) => {
+      const light = (name) => {
+        const probe = document.createElement("i");
+        probe.style.color = `var(--${name})`;
+        document.body.append(probe);
+        const parts = getComputedStyle(probe).color.match(/[\\d.]+/g).slice(0, 3).map((part) => part / 255);
+        probe.remove();
+        const [r, g, b] = parts.map((c) => (c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+      };
+      const [a, b] = [light(ink), light(ground)].sort((x, y) => y - x);
+      return (a + 0.05) / (b + 0.05);
+    }"""
+    pairs = [("ink", "page"), ("muted", "page"), ("muted", "card"), ("accent", "card"), ("limit", "card")]
+    pairs += [("bad", "bad-soft"), ("good", "good-soft"), ("doubt", "doubt-soft"), ("good", "card"), ("doubt", "card")]
+    for scheme in ("light", "dark"):
+        page = show(findings.bottleneck(), scheme=scheme)
+        for ink, ground in pairs:
+            assert page.evaluate(contrast, [ink, ground]) >= 4.5, (scheme, ink, ground)
