@@ -10,6 +10,7 @@ from itertools import pairwise
 
 import click
 
+from whystall import __version__
 from whystall.cli.verbs import Verbs
 from whystall.errors import UsageError, WhystallError
 
@@ -27,7 +28,7 @@ REPORT_HINT = (
     epilog="Exit codes: 0 healthy, 1 bottleneck found, 2 usage or bad input, 3 could not tell, 4 internal, "
     "130 interrupted.",
 )
-@click.version_option(package_name="whystall", message="%(prog)s %(version)s")
+@click.version_option(__version__, message="%(prog)s %(version)s")
 def whystall() -> None:
     """Why your LLM server stalls, what to change, and proof that it worked."""
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.metadata
 from pathlib import Path
 
 import click
 
+from whystall import __version__
 from whystall.cli.options import ACCESS, LOG, output_options, reading_options
 from whystall.cli.output import Output
 from whystall.cli.reading import Asked, Reading
@@ -45,7 +45,7 @@ def doctor(target: str | None, asked: Asked, output: Output) -> int:
 
 
 def _without_target(asked: Asked) -> Checkup:
-    return Checkup(_version(), installed(), readable(None, asked.log))
+    return Checkup(__version__, installed(), readable(None, asked.log))
 
 
 async def _of(reading: Reading) -> Checkup:
@@ -60,7 +60,7 @@ async def _of(reading: Reading) -> Checkup:
 def _checkup(address: Address, reading: Reading, reached: Reached) -> Checkup:
     here = readable(address, reading.log)
     return Checkup(
-        version=_version(),
+        version=__version__,
         target=address.base,
         installed=installed(),
         reachable=reached.checks,
@@ -75,7 +75,3 @@ def _signals(reading: Reading, reached: Reached, here: tuple[Check, ...]) -> tup
     if not reached.keys:
         return ()  # without the page there is no diagnosis
     return signals((*reached.checks, *here), reached.keys, reached.config or bool(reading.server_args))
-
-
-def _version() -> str:
-    return importlib.metadata.version("whystall")

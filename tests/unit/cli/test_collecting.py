@@ -1,0 +1,42 @@
+import io
+import sys
+from pathlib import Path
+
+import pytest
+
+from whystall.cli.collecting import collect_spec, shown_progress, told
+from whystall.cli.reading import Asked
+from whystall.sources.live.collector import Progress
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_the_spec_is_what_was_asked(tmp_path: Path) -> None:
+    asked = Asked(seconds=7.0, interval_s=0.5, log=tmp_path / "log", server_args="vllm serve", headers=(("X", "1"),))
+    spec = collect_spec(asked.of("http://a:1"))
+    assert (spec.target, spec.seconds, spec.interval_s) == ("http://a:1", 7.0, 0.5)
+    assert (spec.log, spec.server_args, spec.access.headers) == (tmp_path / "log", "vllm serve", (("X", "1"),))
+
+
+def test_no_bar_without_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    with shown_progress("en") as show:
+        assert show is None
+
+
+def test_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    with shown_progress("en") as show:
+        assert show is not None
+        show(Progress(5.0, 10.0, 6, 0))
+    assert "looking" in terminal.getvalue()
+
+
+def test_failures_are_told() -> None:
+    assert told(Progress(5.0, 10.0, 6, 0), "en") == "6 scrapes"
+    assert told(Progress(5.0, 10.0, 6, 2), "en") == "6 scrapes, 2 failed"
+    assert told(Progress(5.0, 10.0, 6, 2), "zh") == "6 次抓取,2 次失败"
