@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 
 import msgspec
 
@@ -46,7 +46,7 @@ class Scraper:
         self._seconds = seconds
         self._last = -math.inf
 
-    async def scrapes(self) -> AsyncIterator[Scrape]:
+    async def scrapes(self) -> AsyncGenerator[Scrape]:
         """The scrapes in order of time, each as soon as it is done."""
         first = await self._scrape()
         self.start = self._last = first.t

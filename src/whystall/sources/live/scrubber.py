@@ -9,7 +9,8 @@ from .pseudonyms import Pseudonyms
 
 _ROUTE_WORDS = """/ /metrics /health /load /ping /version /server_info /docs /openapi.json /tokenize /detokenize
     /pooling /classify /score /rerank /v1/score /v1/rerank /v2/rerank /invocations /start_profile /stop_profile
-    /sleep /wake_up /is_sleeping /reset_prefix_cache /v1/models /v1/completions /v1/chat/completions /v1/embeddings /v1/responses
+    /sleep /wake_up /is_sleeping /reset_prefix_cache /v1/models /v1/completions /v1/chat/completions /v1/responses
+    /v1/embeddings
     /v1/messages /v1/audio/transcriptions /v1/audio/translations /v1/realtime /v1/load_lora_adapter
     /v1/unload_lora_adapter /v1/completions/render /v1/chat/completions/render /inference/v1/generate"""
 _ROUTES = frozenset(_ROUTE_WORDS.split())
@@ -131,3 +132,18 @@ def kind_of(key: str) -> str | None:
     """The kind of what the value of ``key`` names, None where it names nothing."""
     key = key.replace("-", "_")
     return next((kind for kind, pattern in _KEYS.items() if pattern.fullmatch(key)), None)
+
+
+def mask_secrets(argv: tuple[str, ...]) -> tuple[str, ...]:
+    """A command line without the values of ``--api-key`` and the like, which nobody needs to keep."""
+    found: list[str] = []
+    before = ""
+    for word in argv:
+        flag, equals, _ = word.partition("=")
+        if equals and kind_of(flag.removeprefix("--")) == "secret":
+            found.append(f"{flag}=***")
+        else:
+            follows = before.startswith("--") and kind_of(before.removeprefix("--")) == "secret"
+            found.append("***" if follows and not word.startswith("--") else word)
+        before = word
+    return tuple(found)

@@ -1,0 +1,220 @@
+"""Everything about one server, collected side by side for a while, to one recording."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+from collections.abc import AsyncGenerator, Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from whystall.errors import TooLittleData, UsageError
+from whystall.model.recording import Health, Recording
+from whystall.model.target import Target
+from whystall.sources.gpu import GpuRow, gpu_columns
+from whystall.sources.host import HostRow, host_columns
+from whystall.sources.table import TableBuilder
+
+from .access import Access
+from .address import Address, is_this_host
+from .beside import Beside
+from .clock import Clock
+from .facts import ServerFacts, read_facts, read_health
+from .freeze import FreezeWatch
+from .http import Session
+from .log_tail import LogTail
+from .mixed import require_one_server
+from .scraper import Scrape, Scraper
+from .scrubber import mask_secrets
+from .sink import NoSink, Sink
+
+
+class CollectSpec(msgspec.Struct, frozen=True):
+    """What to collect. ``seconds`` is the time from the first scrape to the last, ``interval_s`` that between them.
+
+    ``server_args`` is the server's command line as text. ``keep`` is whether what is read is kept for the recording
+    that is returned; a long one that goes to a sink need not. ``allow_mixed`` takes pages of several servers in turn.
+    """
+
+    target: str
+    seconds: float = 30.0
+    interval_s: float = 1.0
+    access: Access = Access()
+    log: Path | None = None
+    server_args: str = ""
+    keep: bool = True
+    allow_mixed: bool = False
+
+
+class Progress(msgspec.Struct, frozen=True):
+    """How far a collection is: seconds on the server's clock, scrapes that gave a page and that did not."""
+
+    seconds: float
+    of_seconds: float
+    scrapes: int
+    failed: int
+
+
+async def collect(
+    spec: CollectSpec,
+    *,
+    sink: Sink | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    stop: asyncio.Event | None = None,
+) -> Recording:
+    """Scrapes ``spec.target`` and reads all that is beside it; ends early, with what there is, once ``stop`` is set.
+
+    Raises what the first scrape meets (Unreachable, AccessDenied, TlsFailed, NotMetrics, TooLarge), UsageError for an
+    option that cannot be used, MixedServers where pages came from several servers in turn, and TooLittleData where it
+    was stopped before the first page.
+    """
+    address = Address.parse(spec.target)
+    argv = _split(spec.server_args)
+    tail = LogTail(spec.log) if spec.log else None
+    try:
+        async with Session(address, spec.access) as session:
+            collection = _Collection(spec, session, sink or NoSink(), tail, argv)
+            await collection.run(progress, stop)
+            return collection.recording()
+    finally:
+        if tail is not None:
+            tail.close()
+
+
+class _Collection:
+    """One run's state."""
+
+    def __init__(
+        self, spec: CollectSpec, session: Session, sink: Sink, tail: LogTail | None, argv: tuple[str, ...]
+    ) -> None:
+        self._spec = spec
+        self._session = session
+        self._sink = sink
+        self._tail = tail
+        self._argv = argv
+        self._clock = Clock()
+        self._scraper = Scraper(session, self._clock, spec.interval_s, spec.seconds)
+        self._table = TableBuilder(self._scraper.parser)
+        self._freeze = FreezeWatch(self._scraper.parser.keys)
+        self._facts = ServerFacts()
+        self._beside: Beside | None = None
+        self._health: list[Health] = []
+        self._log: list[bytes] = []
+        self._scrapes = self._failed = 0
+
+    async def run(self, progress: Callable[[Progress], None] | None, stop: asyncio.Event | None) -> None:
+        scrapes = self._scraper.scrapes()
+        try:
+            first = asyncio.ensure_future(self._first(scrapes))
+            await _until_done(first, stop, [])
+            if not self._scrapes:
+                raise TooLittleData("stopped before the first page had come", "let it run longer")
+            scraping = asyncio.ensure_future(self._scrape(scrapes, progress))
+            await _until_done(scraping, stop, self._look_beside())
+        finally:
+            await scrapes.aclose()
+        await self._ask_health()
+        self._read_log()
+        if self._spec.keep and not self._spec.allow_mixed:
+            require_one_server(self._table.table(), self._session.address.base)
+
+    async def _first(self, scrapes: AsyncGenerator[Scrape]) -> None:
+        """Where the first page comes this is a server: what it says of itself, and the log so far."""
+        scrape = await anext(scrapes)
+        self._facts = await read_facts(self._session)
+        self._sink.facts(self._facts)
+        self._take(scrape)
+        await self._ask_health()
+        self._keep_log(self._tail.first() if self._tail else b"")
+
+    def _look_beside(self) -> list[asyncio.Future[None]]:
+        """Starts the jobs that read this host, where the server is on it.
+
+        A server with a clock of its own is not real: the host of a replay or an emulator is not this one.
+        """
+        if not self._clock.foreign and is_this_host(self._session.address):
+            port, start = self._session.address.port, self._scraper.start
+            beside = Beside(port, self._clock, start, self._spec.interval_s, self._sink, self._spec.keep)
+            self._argv = self._argv or mask_secrets(beside.server.argv)
+            self._beside = beside
+        self._sink.argv(self._argv)
+        return [asyncio.ensure_future(job) for job in self._beside.jobs()] if self._beside else []
+
+    async def _scrape(self, scrapes: AsyncGenerator[Scrape], progress: Callable[[Progress], None] | None) -> None:
+        async for scrape in scrapes:
+            self._take(scrape)
+            self._read_log()
+            if scrape.page is not None and self._freeze.stands_still(scrape.t, scrape.page):
+                await self._ask_health()
+            if progress:
+                seconds = scrape.t - self._scraper.start
+                progress(Progress(seconds, self._spec.seconds, self._scrapes, self._failed))
+
+    def _take(self, scrape: Scrape) -> None:
+        if scrape.page is None:
+            self._failed += 1
+            self._sink.failed(scrape.t, scrape.error)
+            self._table.fail(scrape.t, scrape.error)
+            return
+        self._scrapes += 1
+        self._sink.page(scrape.t, scrape.body)
+        if self._spec.keep:
+            self._table.add(scrape.t, scrape.page)
+
+    async def _ask_health(self) -> None:
+        health = await read_health(self._session, self._clock)
+        self._health.append(health)
+        self._sink.health(health)
+
+    def _read_log(self) -> None:
+        self._keep_log(self._tail.more() if self._tail else b"")
+
+    def _keep_log(self, chunk: bytes) -> None:
+        if not chunk:
+            return
+        self._sink.log(chunk)
+        if self._spec.keep:
+            self._log.append(chunk)
+
+    def recording(self) -> Recording:
+        gpu_rows = self._beside.gpu_rows if self._beside else []
+        host_rows = self._beside.host_rows if self._beside else []
+        return Recording(
+            target=Target(self._session.address.base),
+            metrics=self._table.table(),
+            gpu=gpu_columns([msgspec.convert(row, GpuRow) for row in gpu_rows]),
+            host=host_columns([msgspec.convert(row, HostRow) for row in host_rows]),
+            server_info=self._facts.server_info,
+            version=self._facts.version,
+            models=self._facts.models,
+            argv=self._argv,
+            health=tuple(self._health),
+        )
+
+
+async def _until_done(
+    scraping: asyncio.Future[None], stop: asyncio.Event | None, beside: Sequence[asyncio.Future[None]]
+) -> None:
+    """Waits for the scraping or the stop; what fails in any of them is raised. All are ended on return."""
+    stopping = [asyncio.ensure_future(stop.wait())] if stop else []
+    waiting: set[asyncio.Future[Any]] = {scraping, *stopping, *beside}
+    try:
+        ended = False
+        while not ended:
+            done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()
+            ended = scraping in done or any(task in done for task in stopping)
+    finally:
+        for task in waiting:
+            task.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+
+
+def _split(text: str) -> tuple[str, ...]:
+    try:
+        return mask_secrets(tuple(shlex.split(text)))
+    except ValueError as error:
+        raise UsageError(f"--server-args cannot be split into words: {error}", "quote it as a shell would") from None
