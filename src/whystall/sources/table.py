@@ -21,6 +21,7 @@ class TableBuilder:
         self._pages: list[Page] = []
         self._failed: list[FailedScrape] = []
         self.duplicates = 0
+        self.nan_samples: dict[int, int] = {}  # by series: how many samples stood as NaN on their page
 
     def __len__(self) -> int:
         return len(self._pages)
@@ -30,6 +31,10 @@ class TableBuilder:
         self._times.append(t)
         self._pages.append(page)
         self.duplicates += page.duplicates
+        nan = np.isnan(page.values)
+        if nan.any():
+            for ident in page.ids[nan].tolist():
+                self.nan_samples[ident] = self.nan_samples.get(ident, 0) + 1
 
     def fail(self, t: float, error: str) -> None:
         """Notes a scrape that gave no page: the error's name and text."""

@@ -24,7 +24,7 @@ class MetricEntry(msgspec.Struct, frozen=True):
     """A quantity: canonical name (no prefix, no ``_total``), type, unit, and what it means with its caveat.
 
     ``prefix`` is what stands before the name on a page (``vllm:``, empty for ``http_*`` and ``process_*``). ``since``
-    and ``until`` are the first and last sampled version the canonical name; "" is "from the start" or "still".
+    and ``until`` are the first and last sampled version of the canonical name; "" is "from the start" or "still".
     """
 
     name: str

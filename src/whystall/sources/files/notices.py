@@ -1,0 +1,67 @@
+"""What is said about input that was handled: the words of every warning, by its id."""
+
+from __future__ import annotations
+
+from whystall.model.recording import InputWarning
+from whystall.model.text import Text
+
+_WORDS = {
+    "truncated_gzip": Text(
+        "{file} stops before its end, as a killed recorder leaves it; what it holds was read",
+        "{file} 未写完即中断（如录制进程被杀），已读取其中已有的内容",
+    ),
+    "damaged_gzip": Text(
+        "{file} is damaged; what came before the damage was read", "{file} 已损坏，已读取损坏之前的内容"
+    ),
+    "cut_page": Text("the last page of {file} is cut and was left out", "{file} 的最后一页不完整，已忽略"),
+    "bad_page": Text(
+        "{count} pages of {file} could not be read and count as lost scrapes; the first: {first}",
+        "{file} 中有 {count} 页无法读取，按抓取失败处理；第一处：{first}",
+    ),
+    "failed_scrapes": Text("{count} of {total} scrapes failed", "{total} 次抓取中有 {count} 次失败"),
+    "duplicate_scrape": Text(
+        "{count} scrapes of {file} have the time of the one before; the later page was kept",
+        "{file} 中有 {count} 次抓取与前一次时间相同，保留了后一页",
+    ),
+    "duplicate_series": Text(
+        "{count} samples of {file} stand twice on their page; the last one was kept",
+        "{file} 中有 {count} 个样本在同一页重复出现，保留了最后一个",
+    ),
+    "nan_values": Text(
+        "{count} counter or histogram samples of {file} are NaN and count as not seen",
+        "{file} 中有 {count} 个计数器或直方图样本为 NaN，按未观测处理",
+    ),
+    "negative_counter": Text(
+        "{count} counter samples of {file} are below zero or infinite, which no counter is; they count as not seen",
+        "{file} 中有 {count} 个计数器样本为负或无穷，不可能出现，按未观测处理",
+    ),
+    "clock_step": Text(
+        "the collector's clock stepped back {count} times in {file}; later times were moved forward to follow on",
+        "{file} 中采集端时钟回拨 {count} 次，其后的时间已顺延",
+    ),
+    "bad_lines": Text(
+        "{count} lines of {file} are not what they should be and were left out",
+        "{file} 中有 {count} 行格式不符，已忽略",
+    ),
+    "not_utf8_log": Text(
+        "{file} is not all UTF-8; {count} characters were replaced", "{file} 含非 UTF-8 内容，已替换 {count} 个字符"
+    ),
+    "long_log": Text(
+        "{file} is long; its first {head} MB and last {tail} MB were read",
+        "{file} 较长，只读取了开头 {head} MB 和末尾 {tail} MB",
+    ),
+    "log_clock": Text(
+        "the log's time zone could not be told from the server's start; its times were fitted to the recording",
+        "无法根据服务启动时间判断日志时区，已按录制时间对齐",
+    ),
+    "unreadable_file": Text("{file} was left out: {first}", "已忽略 {file}：{first}"),
+}
+
+
+def notice(kind: str, file: str = "", **values: object) -> InputWarning:
+    """The warning ``kind`` about ``file``, with its numbers."""
+    return InputWarning(kind, _WORDS[kind].format(file=file, **values), file)
+
+
+def notice_ids() -> tuple[str, ...]:
+    return tuple(_WORDS)

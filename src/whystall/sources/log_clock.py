@@ -1,0 +1,90 @@
+"""When a log line was written: vLLM's lines lack the year and the time zone.
+
+The year is the one that puts the line nearest to the recording, so a log that crosses New Year is read right. The zone
+is a multiple of 15 minutes. It comes, in this order, from
+
+1. ``process_start_time_seconds`` on the page against the API process's first line, which follows within minutes;
+2. UTC, where that puts some of the log into the recording's window;
+3. the log's last line against the window's end, since a log is mostly copied when a recording ends.
+"""
+
+from __future__ import annotations
+
+import calendar
+import math
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import msgspec
+
+_QUARTER_S = 900.0
+_FARTHEST_S = 14 * 3600.0
+_YEAR_S = 365.25 * 86400.0
+
+
+class LogAnchor(msgspec.Struct, frozen=True):
+    """What is known of the time: the recording's window and the API process's start, unix seconds (NaN: not known)."""
+
+    start: float
+    end: float
+    process_start: float = math.nan
+
+
+class NaiveClock:
+    """Turns ``MM-DD HH:MM:SS`` into seconds as if it were UTC, in the year nearest to ``reference``."""
+
+    def __init__(self, reference: float) -> None:
+        self._reference = reference
+        self._year = datetime.fromtimestamp(reference, UTC).year
+        self._minutes: dict[str, float | None] = {}
+
+    def seconds(self, text: str, fraction: str | None = None) -> float | None:
+        """None where the text is no time, such as February 30."""
+        minute, second = text[:11], text[12:14]
+        if minute not in self._minutes:
+            self._minutes[minute] = self._minute(minute)
+        start = self._minutes[minute]
+        if start is None or not second.isdigit():
+            return None
+        return start + int(second) + (float("0." + fraction[1:]) if fraction else 0.0)
+
+    def iso(self, text: str) -> float | None:
+        """Seconds of a text with a year and without a zone, or of ``MM-DD HH:MM:SS``."""
+        try:
+            return datetime.fromisoformat(text.replace(",", ".")).replace(tzinfo=UTC).timestamp()
+        except (ValueError, OverflowError):
+            return self.seconds(text[:14]) if len(text) >= 14 else None
+
+    def _minute(self, text: str) -> float | None:
+        candidates = []
+        for year in (self._year - 1, self._year, self._year + 1):
+            try:
+                moment = datetime.strptime(f"{year}-{text}", "%Y-%m-%d %H:%M")
+            except ValueError:
+                continue
+            candidates.append(float(calendar.timegm(moment.timetuple())))
+        return min(candidates, key=lambda t: abs(t - self._reference), default=None)
+
+
+def offset(starts: Sequence[float], times: Sequence[float], anchor: LogAnchor) -> float | None:
+    """Seconds by which the log's clock is ahead of UTC; None where there are no times.
+
+    ``starts`` are the first times of the processes that may be the API server, ``times`` all of the log.
+    """
+    if not times:
+        return None
+    if math.isfinite(anchor.process_start):
+        found = [_rounded(start - anchor.process_start) for start in starts]
+        near = [pair for pair in found if abs(pair[0]) <= _FARTHEST_S]
+        if near:
+            return min(near, key=lambda pair: pair[1])[0]
+    if max(times) >= anchor.start and min(times) <= anchor.end:
+        return 0.0
+    fitted, _ = _rounded(max(times) - anchor.end)
+    return fitted if abs(fitted) <= _FARTHEST_S else 0.0
+
+
+def _rounded(seconds: float) -> tuple[float, float]:
+    """The nearest quarter of an hour, and how far off it is."""
+    quarter = round(seconds / _QUARTER_S) * _QUARTER_S
+    return quarter, abs(seconds - quarter)

@@ -1,0 +1,92 @@
+"""OTLP export requests to the spans of finished requests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from whystall.model.recording import SpanRow
+
+_NAN = float("nan")
+_REQUEST = "llm_request"  # the one span that vLLM V1 emits for a request, at its finish
+
+
+class _Value(msgspec.Struct, rename="camel", frozen=True):
+    string_value: str | None = None
+    int_value: str | int | None = None
+    double_value: float | None = None
+
+
+class _Attribute(msgspec.Struct, frozen=True):
+    key: str
+    value: _Value = _Value()
+
+
+class _Span(msgspec.Struct, rename="camel", frozen=True):
+    name: str = ""
+    start_time_unix_nano: str | int = 0
+    end_time_unix_nano: str | int = 0
+    attributes: tuple[_Attribute, ...] = ()
+
+
+class _ScopeSpans(msgspec.Struct, frozen=True):
+    spans: tuple[_Span, ...] = ()
+
+
+class _ResourceSpans(msgspec.Struct, rename="camel", frozen=True):
+    scope_spans: tuple[_ScopeSpans, ...] = ()
+
+
+class ExportRow(msgspec.Struct, rename="camel", frozen=True):
+    """One line of spans.jsonl: an OTLP export request in its JSON form."""
+
+    resource_spans: tuple[_ResourceSpans, ...] = ()
+
+
+def request_spans(export: ExportRow) -> Iterator[SpanRow]:
+    """The request spans of one export, those without usable times left out."""
+    for resource in export.resource_spans:
+        for scope in resource.scope_spans:
+            for span in scope.spans:
+                if span.name == _REQUEST and (row := _row(span)) is not None:
+                    yield row
+
+
+def _row(span: _Span) -> SpanRow | None:
+    start, end = _seconds(span.start_time_unix_nano), _seconds(span.end_time_unix_nano)
+    if not 0 < start <= end:
+        return None
+    found = {attribute.key: attribute.value for attribute in span.attributes}
+    return SpanRow(
+        start=start,
+        end=end,
+        request_id=found.get("gen_ai.request.id", _Value()).string_value or "",
+        ttft_s=_number(found, "gen_ai.latency.time_to_first_token"),
+        e2e_s=_number(found, "gen_ai.latency.e2e"),
+        queue_s=_number(found, "gen_ai.latency.time_in_queue"),
+        prefill_s=_number(found, "gen_ai.latency.time_in_model_prefill"),
+        decode_s=_number(found, "gen_ai.latency.time_in_model_decode"),
+        prompt_tokens=_number(found, "gen_ai.usage.prompt_tokens"),
+        output_tokens=_number(found, "gen_ai.usage.completion_tokens"),
+    )
+
+
+def _number(found: dict[str, _Value], key: str) -> float:
+    value = found.get(key, _Value())
+    if value.double_value is not None:
+        return value.double_value
+    return _float(value.int_value) if value.int_value is not None else _NAN
+
+
+def _float(text: str | int) -> float:
+    try:
+        return float(text)
+    except (ValueError, OverflowError):
+        return _NAN
+
+
+def _seconds(nanoseconds: str | int) -> float:
+    """0 where it is no number."""
+    seconds = _float(nanoseconds) / 1e9
+    return seconds if seconds == seconds else 0.0
