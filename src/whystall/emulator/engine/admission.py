@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .batch import Batch
+from .batch import Batch, Chunk
 from .careful import prefill_threshold
 from .request import NOT_ENTERED, Request, Stand
 
@@ -18,6 +18,7 @@ def admit(scheduler: Scheduler, batch: Batch) -> None:
     budget = options.token_budget - batch.tokens
     threshold = prefill_threshold(scheduler)
     aside: list[Request] = []
+    chunks: list[Chunk] = []
     while budget > 0 and scheduler.waiting and len(scheduler.running) < options.seats:
         request = scheduler.waiting.head()
         if request.stale_step > scheduler.updated:
@@ -31,8 +32,12 @@ def admit(scheduler: Scheduler, batch: Batch) -> None:
             break
         scheduler.waiting.pop()
         scheduler.deferred.discard(request)
-        _seat(scheduler, request, tokens, batch)
+        chunks.append(_seat(scheduler, request, tokens))
         budget -= tokens
+    if chunks:
+        batch.chunks = [*batch.chunks, *chunks]
+        batch.tokens += sum(chunk.tokens for chunk in chunks)
+        batch.admitted = [chunk.request for chunk in chunks]
     scheduler.waiting.restore(aside)
 
 
@@ -60,6 +65,7 @@ def _try(scheduler: Scheduler, request: Request, budget: int, threshold: int) ->
         scheduler.pool.touch(found)
     request.blocks = found + scheduler.pool.take(first)
     request.cached_blocks = len(found)
+    request.held = ()
     request.computed = hit
     return tokens
 
@@ -69,10 +75,15 @@ def _cached_prefix(scheduler: Scheduler, request: Request) -> list[int]:
     if not scheduler.pool.caching:
         return []
     size = scheduler.options.block_size
-    return scheduler.pool.find(request.content.keys(0, (request.tokens - 1) // size, size))
+    full = (request.tokens - 1) // size
+    shared = request.content.shared_blocks(full, size)
+    found = scheduler.pool.find(request.content.keys(0, shared, size)) if shared else []
+    if request.held and len(found) == shared:
+        found += scheduler.pool.still_marked(request.held[shared:full], request.id)
+    return found
 
 
-def _seat(scheduler: Scheduler, request: Request, tokens: int, batch: Batch) -> None:
+def _seat(scheduler: Scheduler, request: Request, tokens: int) -> Chunk:
     hit = request.computed
     if not request.preemptions:
         request.hit_tokens = hit
@@ -84,5 +95,4 @@ def _seat(scheduler: Scheduler, request: Request, tokens: int, batch: Batch) -> 
     request.entered = NOT_ENTERED
     request.cached_tokens = min(hit + tokens, request.tokens)
     scheduler.cache_known(request)
-    batch.add(request, tokens, hit)
-    batch.admitted.append(request)
+    return Chunk(request, tokens, hit)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from .request import Request
@@ -30,14 +31,10 @@ class Batch:
         self.decodes = decodes
         self.decode_context = decode_context
         self.tokens = decodes
-        self.chunks: list[Chunk] = []
-        self.producers: list[tuple[Request, int]] = []
-        self.admitted: list[Request] = []
-        self.preempted: list[Request] = []
-
-    def add(self, request: Request, tokens: int, context: int) -> None:
-        self.chunks.append(Chunk(request, tokens, context))
-        self.tokens += tokens
+        self.chunks: Sequence[Chunk] = ()
+        self.producers: Sequence[tuple[Request, int]] = ()
+        self.preempted: Sequence[Request] = ()
+        self.admitted: Sequence[Request] = ()
 
 
 class Outcome:
@@ -51,6 +48,6 @@ class Outcome:
 
     def __init__(self, regular: int) -> None:
         self.regular = regular
-        self.producers: list[tuple[Request, int]] = []
-        self.finished: list[Request] = []
+        self.producers: Sequence[tuple[Request, int]] = ()
+        self.finished: Sequence[Request] = ()
         self.preemptions = 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Hashable, Iterable, Sequence
+from itertools import takewhile
 
 
 class BlockPool:
@@ -12,6 +13,7 @@ class BlockPool:
     Free blocks form a queue whose head is reused first. A freed block that no key points to goes to the head, a
     cached one to the tail, so the tail end of the queue is the cache in least-recently-used order. A free block that
     is hit leaves the queue; its old place stays as a ghost, counted in ``_ghosts``, and is skipped when it comes up.
+    A key is never a plain int: those mark blocks that only the request of that number can hit again.
     """
 
     __slots__ = ("_cached", "_free", "_ghosts", "_keys", "_references", "caching", "free_count", "num_blocks")
@@ -66,8 +68,11 @@ class BlockPool:
         keys = self._keys
         for block in taken:
             references[block] = 1
-            if keys[block] is not None:
-                self._forget(block)
+            key = keys[block]
+            if key is not None:
+                keys[block] = None
+                if key.__class__ is not int:
+                    self._forget(block, key)
         return taken
 
     def _take_real(self, count: int) -> list[int]:
@@ -84,9 +89,7 @@ class BlockPool:
                 ghosts[block] = left - 1
         return taken
 
-    def _forget(self, block: int) -> None:
-        key = self._keys[block]
-        self._keys[block] = None
+    def _forget(self, block: int, key: Hashable) -> None:
         held = self._cached[key]
         if isinstance(held, int):
             del self._cached[key]
@@ -97,8 +100,6 @@ class BlockPool:
 
     def cache(self, blocks: Sequence[int], keys: Sequence[Hashable]) -> None:
         """Let ``keys`` point to the full ``blocks``. Several blocks may hold the same content; the first is found."""
-        if not self.caching:
-            return
         cached = self._cached
         known = self._keys
         for block, key in zip(blocks, keys, strict=True):
@@ -109,6 +110,17 @@ class BlockPool:
                     cached[key] = {other: None, block: None}
                 else:
                     other[block] = None
+
+    def mark(self, blocks: Iterable[int], owner: int) -> None:
+        """Note that ``blocks`` hold full blocks of a content that nobody but ``owner`` has."""
+        known = self._keys
+        for block in blocks:
+            known[block] = owner
+
+    def still_marked(self, blocks: Iterable[int], owner: int) -> list[int]:
+        """The first of ``blocks``, as long as they still hold what ``owner`` put there."""
+        known = self._keys
+        return list(takewhile(lambda block: known[block] == owner, blocks))
 
     def release(self, blocks: Sequence[int]) -> None:
         """Let go of a request's ``blocks``, given in the order in which it got them: its last are reused first."""

@@ -101,8 +101,7 @@ def advance(scheduler: Scheduler) -> Batch:
     walk = _Walk(scheduler)
     walk.run()
     batch = Batch(scheduler.step, 0, 0)
-    for chunk in walk.given.values():
-        batch.chunks.append(chunk)
-        batch.tokens += chunk.tokens
+    batch.chunks = list(walk.given.values())
+    batch.tokens = sum(chunk.tokens for chunk in batch.chunks)
     batch.preempted = walk.preempted
     return batch

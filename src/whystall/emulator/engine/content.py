@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import Protocol
 
-# Keys of made-up content are numbers: an identity in the high bits, the block's index in the low ones.
-_INDEX_BITS = 24
-
 
 class Content(Protocol):
     """Gives the keys of full blocks: prompt first, then what the request generates.
@@ -17,31 +14,28 @@ class Content(Protocol):
 
     sees_outputs: bool
 
+    def shared_blocks(self, stop: int, block_size: int) -> int:
+        """How many of the first ``stop`` blocks another request may have too; no key is asked for after those."""
+
     def keys(self, start: int, stop: int, block_size: int) -> Sequence[Hashable]:
         """Keys of blocks ``start`` to ``stop`` (exclusive)."""
 
 
 class OwnContent:
-    """A prompt that starts with ``prefix_tokens`` shared by all of the same ``prefix``, and is its own after that.
+    """A prompt that starts with ``prefix_tokens`` shared by all of the same ``prefix``, and is its own after that."""
 
-    ``uid`` and ``prefix`` are numbers from different ranges: a prefix is negative or 0 (none).
-    """
-
-    __slots__ = ("prefix", "prefix_tokens", "uid")
+    __slots__ = ("prefix", "prefix_tokens")
     sees_outputs = False
 
-    def __init__(self, uid: int, prefix: int = 0, prefix_tokens: int = 0) -> None:
-        self.uid = uid
+    def __init__(self, prefix: Hashable = None, prefix_tokens: int = 0) -> None:
         self.prefix = prefix
-        self.prefix_tokens = prefix_tokens if prefix else 0
+        self.prefix_tokens = prefix_tokens if prefix is not None else 0
+
+    def shared_blocks(self, stop: int, block_size: int) -> int:
+        return min(self.prefix_tokens // block_size, stop)
 
     def keys(self, start: int, stop: int, block_size: int) -> Sequence[Hashable]:
-        own = (self.uid + 1) << _INDEX_BITS
-        shared = min(max(self.prefix_tokens // block_size, start), stop)
-        if shared == start:
-            return range(own + start, own + stop)
-        prefix = self.prefix << _INDEX_BITS
-        return [*range(prefix + start, prefix + shared), *range(own + shared, own + stop)]
+        return [(self.prefix, index) for index in range(start, stop)]
 
 
 class HashedContent:
@@ -50,22 +44,19 @@ class HashedContent:
     ``ids`` cover ``tokens_per_id`` tokens each; what lies after them is the request's own.
     """
 
-    __slots__ = ("ids", "tokens_per_id", "uid")
+    __slots__ = ("ids", "tokens_per_id")
     sees_outputs = False
 
-    def __init__(self, uid: int, ids: Sequence[int], tokens_per_id: int = 512) -> None:
-        self.uid = uid
+    def __init__(self, ids: Sequence[int], tokens_per_id: int = 512) -> None:
         self.ids = ids
         self.tokens_per_id = tokens_per_id
 
-    def keys(self, start: int, stop: int, block_size: int) -> Sequence[Hashable]:
-        return [self._key(index, block_size) for index in range(start, stop)]
+    def shared_blocks(self, stop: int, block_size: int) -> int:
+        return min(len(self.ids) * self.tokens_per_id // block_size, stop)
 
-    def _key(self, index: int, block_size: int) -> Hashable:
-        last = ((index + 1) * block_size - 1) // self.tokens_per_id
-        if last < len(self.ids):
-            return ("h", self.ids[last], index)
-        return ("u", self.uid, index)
+    def keys(self, start: int, stop: int, block_size: int) -> Sequence[Hashable]:
+        ids, per_id = self.ids, self.tokens_per_id
+        return [("h", ids[((index + 1) * block_size - 1) // per_id], index) for index in range(start, stop)]
 
 
 class TokenContent:
@@ -80,12 +71,15 @@ class TokenContent:
     def __init__(self, tokens: list[int], salt: str = "") -> None:
         self.tokens = tokens
         self.salt = salt
-        self._chain: list[int] = []
+        self._chain: list[tuple[str, int]] = []
+
+    def shared_blocks(self, stop: int, block_size: int) -> int:
+        return stop
 
     def keys(self, start: int, stop: int, block_size: int) -> Sequence[Hashable]:
         chain = self._chain
         while len(chain) < stop:
             index = len(chain)
             block = tuple(self.tokens[index * block_size : (index + 1) * block_size])
-            chain.append(hash((chain[-1] if chain else self.salt, block)))
+            chain.append((self.salt, hash((chain[-1] if chain else None, block))))
         return chain[start:stop]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
 
 from .content import Content
 
@@ -45,6 +46,7 @@ class Request:
         "entered",
         "finished",
         "first_token",
+        "held",
         "hit_tokens",
         "id",
         "last_scheduled",
@@ -97,6 +99,7 @@ class Request:
         self.computed = 0
         self.origin = 0  # DECODING: tokens computed before step s are s - origin
         self.blocks: list[int] = []
+        self.held: Sequence[int] = ()  # PREEMPTED: the blocks that it had, as long as they may still be cached
         self.cached_blocks = 0  # of blocks, from the start, those that a key points to
         self.cached_tokens = 0  # LOOSE: tokens that are known and written
         self.hit_tokens = 0

@@ -36,7 +36,7 @@ class Scheduler:
         self.waiting = WaitingQueue(options.scheduling_policy)
         self.deferred: set[Request] = set()  # waiting, and set aside at some time since they came
         self.loose: dict[int, Request] = {}
-        self.step = 0  # index of the next call of schedule
+        self.step = 0  # index of the next batch; an empty one has none
         self.updated = -1  # index of the last batch whose result came
         self.prefix_queries = 0  # tokens
         self.prefix_hits = 0  # tokens
@@ -45,10 +45,11 @@ class Scheduler:
         self.blocked = False  # the head of the queue did not fit, and nothing was freed since
         self.horizon = 0  # DECODING: horizon - origin tokens are known and written
         self.stale: dict[int, list[Request]] = {}
-        self._due: list[list[Request]] = [[] for _ in range(options.block_size)]
-        self._last: dict[int, list[Request]] = {}  # by the step that computes their last token
+        self.due: list[list[Request]] = [[] for _ in range(options.block_size)]
+        self.last: dict[int, list[Request]] = {}  # by the step that computes their last token
         self._dropped: dict[int, int] = {}  # results in flight that nobody waits for any more
         self._next_seat = 0
+        self._fcfs = options.scheduling_policy == "fcfs"
 
     # -- coming and going
 
@@ -58,7 +59,7 @@ class Scheduler:
         if request.output_tokens > room:
             request.output_tokens = request.max_tokens = room
         self.waiting.add(request)
-        if self.options.scheduling_policy == "priority" or len(self.waiting) == 1:
+        if not self._fcfs or len(self.waiting) == 1:
             self.blocked = False
 
     def abort(self, request: Request) -> None:
@@ -111,13 +112,13 @@ class Scheduler:
         request.origin = self.step + 1 - computed
         last = self._last_step(request)
         if last >= self.step:
-            self._last.setdefault(last, []).append(request)
+            self.last.setdefault(last, []).append(request)
         request.last_step = request.last_scheduled = request.entered = self.step
         if last > self.step or self._wastes_a_slot(request):
             request.stand = Stand.DECODING
             self.decodes += 1
             self.context += computed
-            insort(self._due[request.origin % self.options.block_size], request, key=_by_seat)
+            insort(self.due[request.origin % self.options.block_size], request, key=_by_seat)
         else:
             request.stand = Stand.DRAINED
 
@@ -125,7 +126,7 @@ class Scheduler:
         """Stop counting ``request`` among those that decode; ``context`` then is that of the next step."""
         self.decodes -= 1
         self.context -= self.step - request.origin
-        self._due[request.origin % self.options.block_size].remove(request)
+        self.due[request.origin % self.options.block_size].remove(request)
 
     def _wastes_a_slot(self, request: Request) -> bool:
         """Asynchronous: an end that only the result tells of is noticed one step late."""
@@ -146,32 +147,39 @@ class Scheduler:
         size = self.options.block_size
         full = min(self.written_tokens(request) // size, len(request.blocks))
         first = request.cached_blocks
-        if full > first:
-            self.pool.cache(request.blocks[first:full], request.content.keys(first, full, size))
-            request.cached_blocks = full
+        if full <= first:
+            return
+        shared = request.content.shared_blocks(full, size)
+        if shared > first:
+            self.pool.cache(request.blocks[first:shared], request.content.keys(first, shared, size))
+        self.pool.mark(request.blocks[max(first, shared) : full], request.id)
+        request.cached_blocks = full
 
     def write_out(self) -> None:
         """Turn every DECODING request into a LOOSE one, with its numbers as they are before this step."""
         for request in self.running.values():
-            if request.stand is not Stand.DECODING:
-                continue
-            request.computed = self.step - request.origin
-            request.tokens = request.computed + 1
-            request.cached_tokens = self.written_tokens(request)
-            request.last_step = request.last_scheduled = self.step - 1
-            request.stand = Stand.LOOSE
-            self.loose[request.seat] = request
-            if self._last_step(request) >= self.step:
-                self._forget_end(request)
+            if request.stand is Stand.DECODING:
+                self._loosen(request)
+                self.loose[request.seat] = request
         self.decodes = self.context = 0
-        for due in self._due:
+        for due in self.due:
             due.clear()
+
+    def _loosen(self, request: Request) -> None:
+        """Write the numbers of a DECODING request out, as they are before this step."""
+        request.computed = self.step - request.origin
+        request.tokens = request.computed + 1
+        request.cached_tokens = self.written_tokens(request)
+        request.last_step = request.last_scheduled = self.step - 1
+        request.stand = Stand.LOOSE
+        if self._last_step(request) >= self.step:
+            self._forget_end(request)
 
     def _last_step(self, request: Request) -> int:
         return request.prompt_tokens + request.output_tokens - 2 + request.origin
 
     def _forget_end(self, request: Request) -> None:
-        ends = self._last.get(self._last_step(request), [])
+        ends = self.last.get(self._last_step(request), [])
         if request in ends:
             ends.remove(request)
 
@@ -182,34 +190,55 @@ class Scheduler:
         step = self.step
         if self.options.async_scheduling and self.updated < step - 1:
             self._drain(step - 1)
-        due = self._due[step % self.options.block_size]
-        if self.loose or self.decodes > self.options.token_budget or len(due) > self.pool.free_count:
+        due = self.due[step % self.options.block_size]
+        short = len(due) > self.pool.free_count
+        if self.loose or self.decodes > self.options.token_budget or (short and not self._fcfs):
             batch = careful.advance(self)
             self.blocked = False  # a prefill chunk may have cached what the head of the queue shares
         else:
+            preempted = self._grow_short(due) if short else self._grow(due)
             batch = Batch(step, self.decodes, self.context)
-            self._grow(due)
+            batch.preempted = preempted
         self.horizon = max(self.horizon, min(step + 1, self.updated + 2))
         self.context += self.decodes
         if not batch.preempted:
             self._admit(batch)
-        self._settle(batch)
-        self.step = step + 1
+        if batch.chunks:
+            self._settle(batch)
+        if batch.tokens:
+            self.step = step + 1
         return batch
 
     def _drain(self, step: int) -> None:
         """Requests whose last allowed token is in flight are scheduled no more."""
-        for request in self._last.get(step, ()):
+        for request in self.last.get(step, ()):
             if request.stand is Stand.DECODING and not self._wastes_a_slot(request):
                 self.leave(request)
                 request.stand = Stand.DRAINED
 
-    def _grow(self, due: list[Request]) -> None:
+    def _grow(self, due: list[Request]) -> list[Request]:
         """A block for each request whose last one is full."""
-        if not due:
-            return
-        for request, block in zip(due, self.pool.take(len(due)), strict=True):
-            request.blocks.append(block)
+        if due:
+            for request, block in zip(due, self.pool.take(len(due)), strict=True):
+                request.blocks.append(block)
+        return []
+
+    def _grow_short(self, due: list[Request]) -> list[Request]:
+        """The same where blocks run out: the last of the running batch go until it fits; returns who went."""
+        preempted: list[Request] = []
+        place = 0
+        while place < len(due):  # ``due`` gets shorter as its last ones go
+            while not self.pool.free_count and place < len(due):
+                _, victim = self.running.popitem()
+                if victim.stand is Stand.DECODING:
+                    self.leave(victim)
+                    self._loosen(victim)
+                preempted.append(victim)
+                self.preempt(victim)
+            if place < len(due):
+                due[place].blocks += self.pool.take(1)
+                place += 1
+        return preempted
 
     def _admit(self, batch: Batch) -> None:
         if not self.waiting or len(self.running) >= self.options.seats or self.blocked:
@@ -221,17 +250,34 @@ class Scheduler:
 
     def _settle(self, batch: Batch) -> None:
         """Count the scheduled tokens as computed; those that have all their tokens give one and decode from here."""
+        producers: list[tuple[Request, int]] = []
         for request, tokens, context in batch.chunks:
             computed = context + tokens
             request.last_scheduled = self.step
             if computed >= request.tokens:
-                batch.producers.append((request, request.last_step))
-                self.loose.pop(request.seat, None)
+                producers.append((request, request.last_step))
+                if self.loose:
+                    self.loose.pop(request.seat, None)
                 self.enter(request, computed)
             else:
                 request.computed = computed
                 request.stand = Stand.LOOSE
                 self.loose[request.seat] = request
+        batch.producers = producers
+
+    @property
+    def quiet(self) -> bool:
+        """Nobody can come into the batch, and nobody in it needs more than one token a step."""
+        if self.loose or self.stale or self.decodes > self.options.token_budget or not self.decodes:
+            return False
+        return not self.waiting or self.blocked or len(self.running) >= self.options.seats
+
+    def coasted(self, steps: int, context: int) -> None:
+        """``steps`` steps went by in which every request that decodes got one token."""
+        self.step += steps
+        self.updated += steps
+        self.context = context
+        self.horizon = max(self.horizon, min(self.step, self.updated + 1 + (not self.options.async_scheduling)))
 
     # -- its result
 
@@ -239,19 +285,21 @@ class Scheduler:
         """The result of ``batch`` came: who got tokens, who is done."""
         step = batch.step
         self.updated = step
-        outcome = Outcome(batch.decodes - self._dropped.pop(step, 0))
-        for request in self.stale.pop(step, ()):
-            outcome.preemptions += self._report(request)
-        for producer in batch.producers:
-            if producer[0].stand not in _GONE:
-                outcome.producers.append(producer)
-                outcome.preemptions += self._report(producer[0])
+        outcome = Outcome(batch.decodes - (self._dropped.pop(step, 0) if self._dropped else 0))
+        if self.stale:
+            for request in self.stale.pop(step, ()):
+                outcome.preemptions += self._report(request)
+        if batch.producers:
+            outcome.producers = [producer for producer in batch.producers if producer[0].stand not in _GONE]
+            for request, _ in outcome.producers:
+                outcome.preemptions += self._report(request)
         if self.options.async_scheduling:
-            self.horizon = max(self.horizon, step + 1)
-            for request in self.loose.values():
+            if self.horizon <= step:
+                self.horizon = step + 1
+            for request in self.loose.values() if self.loose else ():
                 if request.last_scheduled == step and request.entered <= step:
                     request.cached_tokens = request.computed
-        ends = self._last.pop(step, None)
+        ends = self.last.pop(step, None)
         if ends:
             self._finish(ends, outcome)
         return outcome
@@ -283,7 +331,9 @@ class Scheduler:
         """
         in_flight = request.last_scheduled > self.updated
         self.loose.pop(request.seat, None)
+        held = request.blocks
         self.free_blocks(request)
+        request.held = held
         if in_flight and request.entered <= request.last_scheduled:
             self.stale.setdefault(request.last_scheduled, []).append(request)
         request.stale_step = request.last_scheduled if in_flight else -1

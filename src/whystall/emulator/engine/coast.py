@@ -1,0 +1,68 @@
+"""Runs of steps in which nothing changes but the context's length: played without asking anybody.
+
+Between two events (an arrival, a last token, a block that is not there) every step of a batch that only decodes is
+the one before with one more token of context a request. The results are those of stepping, to the last bit.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .batch import Batch
+
+if TYPE_CHECKING:
+    from .engine import Engine
+
+
+def coast(engine: Engine, until: float) -> None:
+    """Advance ``engine`` from result to result up to ``until`` or the next event, whichever is first.
+
+    The pipeline must be full of batches that only decode, and nobody may be waiting who could come.
+    """
+    scheduler, clock, journal, pool = engine.scheduler, engine.clock, engine.journal, engine.scheduler.pool
+    last, dues, size = scheduler.last, scheduler.due, engine.options.block_size
+    count = scheduler.decodes
+    fixed, slope = clock.decode_line(count)
+    least = clock.host(count) + clock.link(count) if clock.overlap else 0.0
+    ahead = engine.depth - 1
+    ends = [end for _, end in engine.in_flight]
+    arrival = engine.next_arrival
+    step, context, free_at = scheduler.step, scheduler.context, engine.device_free
+    before = engine.last_end
+    rows = 0
+    while True:
+        end = ends[rows]
+        if end > until or end >= arrival or step - 1 in last or step - 1 - ahead in last:
+            break
+        due = dues[step % size]
+        if due:
+            if len(due) > pool.free_count:
+                break
+            for request, block in zip(due, pool.take(len(due)), strict=True):
+                request.blocks.append(block)
+        journal.gap.append(end - before)
+        journal.free_blocks.append(pool.free_count)
+        before = end
+        free_at += max(least, fixed + slope * context)
+        ends.append(free_at)
+        context += count
+        step += 1
+        rows += 1
+    if not rows:
+        return
+    journal.end += ends[:rows]
+    for column, value in (
+        (journal.regular, count),
+        (journal.generated, count),
+        (journal.prompts, 0),
+        (journal.running, len(scheduler.running)),
+        (journal.waiting, len(scheduler.waiting)),
+    ):
+        column += [value] * rows
+    engine.now = engine.last_end = before
+    engine.device_free = free_at
+    scheduler.coasted(rows, context)
+    engine.in_flight.clear()
+    for back, end in enumerate(ends[rows:]):
+        place = step - engine.depth + back
+        engine.in_flight.append((Batch(place, count, context - count * (engine.depth - back)), end))
