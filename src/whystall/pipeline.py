@@ -1,1 +1,105 @@
-"""The flow, readable top to bottom."""
+"""The flow, readable top to bottom: what was collected -> states -> evidence -> causes -> the answer."""
+
+from __future__ import annotations
+
+import math
+
+import msgspec
+
+from whystall.causes.judge import judge, worst
+from whystall.errors import NotMetrics, TooLittleData
+from whystall.model.diagnosis import Notice
+from whystall.model.engine_state import EngineState
+from whystall.model.recording import Recording
+from whystall.model.slo import Slo
+from whystall.model.text import Text
+from whystall.reports.finding import Finding
+from whystall.sources.configuration import blocks_by_engine, read_configuration
+from whystall.sources.dialects import quantity
+from whystall.sources.live.mixed import require_one_server
+from whystall.sources.log import read_events, read_iterations, within
+from whystall.state.engine import engine_states
+from whystall.state.memory import gpu_memory
+from whystall.state.timeline import timeline
+
+
+def diagnose(recording: Recording, slo: Slo | None = None) -> Finding:
+    """Diagnose what was collected of one address, each engine by itself.
+
+    Raises :class:`~whystall.errors.MixedServers` where the pages come from several servers in turn,
+    :class:`~whystall.errors.NotMetrics` where they are another program's.
+    """
+    require_one_server(recording.metrics, recording.target.text)
+    states = states_of(recording)
+    notices = _notices(recording, states)
+    findings = [_finding(state, recording.target.text, slo, notices) for state in states]
+    top = worst([finding.diagnosis for finding in findings])
+    if len(findings) == 1:
+        return findings[0]
+    picture = next(f.timeline for f in findings if f.diagnosis.engine == top.engine)
+    return Finding(top, picture, tuple(findings))
+
+
+def _finding(state: EngineState, target: str, slo: Slo | None, notices: tuple[Notice, ...]) -> Finding:
+    diagnosis = judge(state, target, slo=slo, notices=notices)
+    diagnosis = msgspec.structs.replace(diagnosis, memory=gpu_memory(state))
+    return Finding(diagnosis, timeline(state) if len(state.dt) else None)
+
+
+def states_of(recording: Recording) -> list[EngineState]:
+    """The states of the recording's engines. Raises where there is nothing to make one of."""
+    if not len(recording.metrics.times):
+        raise _nothing_scraped(recording)
+    _require_engine(recording)
+    start, end = float(recording.metrics.times[0]), float(recording.metrics.times[-1])
+    window = within(recording.log, start, end)
+    return engine_states(
+        recording,
+        read_configuration(recording),
+        events=read_events(window),
+        iterations=read_iterations(window),
+        blocks=blocks_by_engine(recording),
+    )
+
+
+def _require_engine(recording: Recording) -> None:
+    known = [found for key in recording.metrics.keys if (found := quantity(key.name)) is not None]
+    if not any(found.name == "num_requests_running" for found in known):
+        raise NotMetrics(
+            f"{recording.target.text} serves metrics, but none of a vLLM engine (no num_requests_running)",
+            "Check the port; with --disable-log-stats vLLM serves no engine metrics at all.",
+        )
+
+
+def _nothing_scraped(recording: Recording) -> TooLittleData:
+    failed = recording.metrics.failed
+    why = f"; the last error was {failed[-1].error}" if failed else ""
+    return TooLittleData(
+        f"{recording.target.text} gave no metrics page in {len(failed)} attempts{why}",
+        "Check that the server answers GET /metrics, then look for longer (--for 60s).",
+    )
+
+
+def _notices(recording: Recording, states: list[EngineState]) -> tuple[Notice, ...]:
+    """What was handled on the way in, and what was seen of the server itself."""
+    found = [Notice(w.id, w.text) for w in recording.warnings]
+    if recording.metrics.failed:
+        text = Text("{n} scrapes failed; their time is bridged", "{n} 次采样失败；其时间已跨越").format(
+            n=len(recording.metrics.failed)
+        )
+        found.append(Notice("failed_scrapes", text))
+    restarts = sorted({t for state in states for t in state.restarts})
+    if restarts:
+        text = Text(
+            "the server started anew at {when} s; rates are not taken across it",
+            "服务器在 {when} 秒处重启；速率不跨越该点计算",
+        ).format(when=", ".join(f"{t:.0f}" for t in restarts if math.isfinite(t)))
+        found.append(Notice("restart", text))
+    unknown = states[0].unknown_names if states else ()
+    if unknown:
+        text = Text(
+            "{n} metrics are of a newer version than our tables and were left out: {names}",
+            "{n} 个指标比我们的表更新，已略过：{names}",
+        ).format(n=len(unknown), names=", ".join(unknown[:3]))
+        found.append(Notice("unknown_metrics", text))
+    return tuple(found)

@@ -1,0 +1,73 @@
+"""Requests come in bursts that the server could serve if spread out."""
+
+from __future__ import annotations
+
+from whystall.causes.entry import CauseEntry, Link, LookAlike, Need
+from whystall.model.text import Text
+
+CAUSE = CauseEntry(
+    id="burst",
+    title=Text(
+        "Bursts of requests",
+        "请求突发",
+    ),
+    what=Text(
+        "Arrivals bunch together; each bunch queues and drains. On average the server has room.",
+        "请求成批到达；每批排队后清空。平均而言服务器有余量。",
+    ),
+    predicts=Text(
+        "Variance of arrivals many times their mean; the queue returns to zero; throughput under capacity.",
+        "到达方差是均值的数倍；队列会回到零；吞吐低于能力。",
+    ),
+    role="trigger",
+    bias=-4.5,
+    weights={
+        "arrivals.bursty": 4.0,  # bunched arrivals with a queue that drains is the mechanism
+        "queue.delay": 1.5,  # the bunch waits
+        "queue.growing": -1.5,  # a queue that only grows is overload
+        "kv.saturated": -1.0,  # the pool is a limit of its own
+        "front.residual": -1.0,  # a slow front end bunches requests, too
+    },
+    links=(
+        Link(
+            Text(
+                "Requests wait before they run: {queue_delay}",
+                "请求在运行前排队：{queue_delay}",
+            ),
+            (Need("queue.delay"),),
+        ),
+        Link(
+            Text(
+                "They came together: {arrivals_bursty}",
+                "它们同时到来：{arrivals_bursty}",
+            ),
+            (Need("arrivals.bursty"),),
+            rejects=Text(
+                "overload: the queue drains between the bursts",
+                "过载：突发之间队列会清空",
+            ),
+        ),
+    ),
+    first_step=Text(
+        "Spread the arrivals (client-side pacing, jitter in batch jobs) or keep headroom for the peak.",
+        "分散到达（客户端限速、批任务加抖动），或为峰值预留余量。",
+    ),
+    look_alikes=(
+        LookAlike(
+            "overload",
+            Text(
+                "the queue never drains",
+                "队列从不清空",
+            ),
+        ),
+        LookAlike(
+            "seat_cap",
+            Text(
+                "running sits at the cap for all the time",
+                "运行数一直停在上限",
+            ),
+        ),
+    ),
+    order=4,
+    settled_by=("client",),
+)

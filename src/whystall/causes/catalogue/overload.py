@@ -1,0 +1,83 @@
+"""More work arrives than the server can do, whatever its settings."""
+
+from __future__ import annotations
+
+from whystall.causes.entry import CauseEntry, Link, LookAlike, Need
+from whystall.model.text import Text
+
+CAUSE = CauseEntry(
+    id="overload",
+    title=Text(
+        "Overload",
+        "过载",
+    ),
+    what=Text(
+        "Arrivals exceed the service rate and the queue grows without bound although no configured limit binds first.",
+        "到达率超过服务率，尽管没有配置上限先被触及，队列仍无限增长。",
+    ),
+    predicts=Text(
+        "A queue that grows at a steady rate, throughput flat.",
+        "队列匀速增长，吞吐持平。",
+    ),
+    role="limit",
+    bias=-4.0,
+    weights={
+        "queue.growing": 3.5,  # arrivals over service is the mechanism
+        "queue.delay": 1.0,  # who comes waits
+        "requests.more": 1.0,  # a larger crowd is the usual trigger
+        "seats.full": -2.5,  # a limit that can be raised comes first
+        "kv.saturated": -2.5,  # likewise
+        "budget.full": -1.0,  # likewise
+        "prefill.busy": -1.0,  # prefill capacity has its own name
+        "prefix.lost": -2.0,  # the extra work has a cause
+    },
+    links=(
+        Link(
+            Text(
+                "Requests wait before they run: {queue_delay}",
+                "请求在运行前排队：{queue_delay}",
+            ),
+            (Need("queue.delay"),),
+        ),
+        Link(
+            Text(
+                "The queue only grows: {queue_growing}",
+                "队列只增不减：{queue_growing}",
+            ),
+            (Need("queue.growing"),),
+            rejects=Text(
+                "a burst: it would drain",
+                "突发：那样会清空",
+            ),
+        ),
+    ),
+    first_step=Text(
+        "Add replicas or shed load (--max-num-queued-reqs); no batch setting creates the missing capacity.",
+        "增加副本或削减负载（--max-num-queued-reqs）；任何批处理设置都补不上缺失的容量。",
+    ),
+    look_alikes=(
+        LookAlike(
+            "seat_cap",
+            Text(
+                "running sits at max_num_seqs",
+                "运行数停在 max_num_seqs",
+            ),
+        ),
+        LookAlike(
+            "kv_capacity",
+            Text(
+                "free blocks are fewer than a prompt",
+                "剩余块少于一个提示",
+            ),
+        ),
+        LookAlike(
+            "burst",
+            Text(
+                "the queue drains between bursts",
+                "突发之间队列清空",
+            ),
+        ),
+    ),
+    order=3,
+    settled_by=("metrics",),
+)

@@ -1,0 +1,46 @@
+"""What was read, and what else would settle the open questions."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+from whystall.model.diagnosis import Coverage, Missing, Signal
+from whystall.model.engine_state import EngineState
+from whystall.model.text import Text
+
+from .entry import CauseEntry
+
+HOW = {
+    "metrics": Text("give the server's address: its /metrics page", "给出服务器地址：其 /metrics 页面"),
+    "gpu": Text(
+        "run beside the server with the extra whystall[gpu], or record gpu.jsonl",
+        "在服务器旁安装 whystall[gpu] 运行，或记录 gpu.jsonl",
+    ),
+    "host": Text("run beside the server: its processes' CPU is then read", "在服务器旁运行：将读取其各进程的 CPU"),
+    "log": Text("--log FILE with the server's log", "--log FILE 指定服务器日志"),
+    "config": Text(
+        "--server-args with the command line, or VLLM_SERVER_DEV_MODE=1 for /server_info",
+        "--server-args 给出命令行，或设 VLLM_SERVER_DEV_MODE=1 以提供 /server_info",
+    ),
+    "client": Text("put the client's requests.jsonl beside the recording", "把客户端的 requests.jsonl 放在录制目录中"),
+    "spans": Text("start the server with --otlp-traces-endpoint", "以 --otlp-traces-endpoint 启动服务器"),
+    "trace": Text("profile 20 to 50 steps of a replica without traffic", "在无流量的副本上剖析 20 至 50 步"),
+}
+
+# A cause this sure, or this unlikely, is settled: no further signal is asked for it.
+_SETTLED = (0.02, 0.97)
+
+
+def coverage(state: EngineState, entries: dict[str, CauseEntry], probability: dict[str, float]) -> Coverage:
+    """The signals that were read; for each other one the causes it would settle, open ones only where there are any."""
+    seen = tuple(signal for signal in get_args(Signal) if signal in state.signals)
+    low, high = _SETTLED
+    open_ = {name for name, p in probability.items() if low < p < high}
+    missing = []
+    for signal in get_args(Signal):
+        if signal in seen:
+            continue
+        settles = tuple(sorted(name for name, entry in entries.items() if signal in entry.settled_by and name in open_))
+        missing.append(Missing(signal, settles, HOW[signal]))
+    missing.sort(key=lambda m: -len(m.would_settle))
+    return Coverage(signals=seen, missing=tuple(missing), unknown_names=state.unknown_names)

@@ -1,0 +1,66 @@
+"""What a cause file holds."""
+
+from __future__ import annotations
+
+import msgspec
+
+from whystall.model.diagnosis import Role
+from whystall.model.text import Text
+
+
+class Need(msgspec.Struct, frozen=True):
+    """A check on one piece of evidence: its strength is at least (or, with ``below``, at most) a level."""
+
+    evidence: str
+    at_least: float = 0.3
+    below: bool = False
+
+    def holds(self, strength: float) -> bool:
+        return strength <= self.at_least if self.below else strength >= self.at_least
+
+
+class Link(msgspec.Struct, frozen=True):
+    """One why of the chain. ``claim`` may name evidence by ``{id}`` with underscores for dots: its text is put in.
+
+    All ``needs`` must hold. Where the evidence of an ``optional`` link was not seen, or its check fails, the link is left
+    out; where a link that is not optional fails, the cause is not named. ``rejects`` says which other explanation the
+    number rules out.
+    """
+
+    claim: Text
+    needs: tuple[Need, ...]
+    rejects: Text | None = None
+    optional: bool = False
+
+
+class LookAlike(msgspec.Struct, frozen=True):
+    """Another cause that shows the same picture, and the number that tells them apart."""
+
+    cause: str
+    told_apart_by: Text
+
+
+class CauseEntry(msgspec.Struct, frozen=True):
+    """One cause of the catalogue.
+
+    ``logit P(cause | evidence) = bias + sum(weights[id] x strength(id))`` over the evidence that was seen (method.md 2.3);
+    the bias is the log odds when nothing speaks for it. ``order`` breaks ties between equally sure causes: the lower one
+    stands first. ``limit`` names the server's limit that binds, ``explains_idle`` marks what a healthy server may carry.
+    ``onset_from`` lists evidence whose own onset is the cause's, tried in order before the incident's.
+    """
+
+    id: str
+    title: Text
+    what: Text
+    predicts: Text
+    role: Role
+    bias: float
+    weights: dict[str, float]
+    links: tuple[Link, ...]
+    first_step: Text
+    look_alikes: tuple[LookAlike, ...] = ()
+    limit: str | None = None
+    order: int = 5
+    explains_idle: bool = False
+    onset_from: tuple[str, ...] = ()
+    settled_by: tuple[str, ...] = ()  # signals that decide for or against it

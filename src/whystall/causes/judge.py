@@ -1,0 +1,213 @@
+"""Evidence -> Diagnosis: score, chains, verdict, what was ruled out."""
+
+from __future__ import annotations
+
+import math
+
+import msgspec
+
+from whystall.evidence.families import collect
+from whystall.evidence.impact import impact
+from whystall.evidence.scene import Scene
+from whystall.model.diagnosis import (
+    Cause,
+    Diagnosis,
+    Evidence,
+    Notice,
+    Onset,
+    Remedy,
+    RuledOut,
+    Verdict,
+    Why,
+    Window,
+)
+from whystall.model.engine_state import EngineState
+from whystall.model.slo import Slo
+from whystall.model.text import Text
+
+from .catalogue import catalogue
+from .chain import chain
+from .coverage import coverage
+from .entry import CauseEntry
+from .headline import headline
+from .posterior import log_odds, marginals
+
+# Below this the answer is "unknown" (method.md 2.5).
+ANSWER = 0.6
+# A second cause is shown from here on; below it is noise of the weights.
+SHOWN = 0.5
+# Candidates of an "unknown".
+CANDIDATE = 0.15
+# Fewer usable intervals give no rate and its check.
+MIN_INTERVALS = 2
+_NO_TEXT = Text("", "")
+
+
+def judge(state: EngineState, target: str, *, slo: Slo | None = None, notices: tuple[Notice, ...] = ()) -> Diagnosis:
+    """The diagnosis of one engine's window."""
+    if int(state.valid.sum()) < MIN_INTERVALS:
+        return _too_little(state, target, notices)
+    scene = Scene(state, slo)
+    evidence = collect(scene)
+    entries = catalogue()
+    chains = {name: chain(entry, evidence) for name, entry in entries.items() if _may_stand(entry, scene)}
+    held = {name: links for name, links in chains.items() if links is not None}
+    probability = marginals({name: log_odds(entries[name], evidence) for name in held})
+    causes = _causes(scene, entries, held, probability, evidence)
+    verdict, causes, why = _verdict(scene, causes, evidence, entries)
+    costs = impact(scene)
+    return Diagnosis(
+        target=target,
+        engine=state.engine,
+        window=_window(state),
+        verdict=verdict,
+        headline=headline(verdict, causes, entries, costs, why),
+        causes=causes,
+        ruled_out=_ruled_out(entries, evidence, {c.id for c in causes}, scene),
+        evidence=tuple(sorted(evidence.values(), key=lambda e: -abs(e.strength))),
+        remedies=_remedies(causes, entries) if verdict == "bottleneck" else (),
+        anomalies=tuple(e.id for e in evidence.values() if e.anomaly),
+        impact=costs,
+        identities=state.identities,
+        coverage=coverage(state, entries, probability),
+        limits=state.limits,
+        warnings=notices,
+    )
+
+
+def _may_stand(entry: CauseEntry, scene: Scene) -> bool:
+    """What explains an idle server does not explain a loss, and the other way round."""
+    return entry.explains_idle != scene.focus.hurts
+
+
+def _causes(
+    scene: Scene,
+    entries: dict[str, CauseEntry],
+    held: dict[str, tuple[Why, ...]],
+    probability: dict[str, float],
+    evidence: dict[str, Evidence],
+) -> tuple[Cause, ...]:
+    """Causes worth showing, the surest first; rounded to hundredths, so that equally sure ones stand in catalogue order."""
+    rounded = {name: round(p, 2) for name, p in probability.items() if p >= CANDIDATE}
+    names = sorted(rounded, key=lambda n: (-rounded[n], entries[n].order, n))
+    return tuple(_cause(scene, entries[n], held[n], rounded[n], evidence) for n in names)
+
+
+def _cause(
+    scene: Scene, entry: CauseEntry, whys: tuple[Why, ...], probability: float, evidence: dict[str, Evidence]
+) -> Cause:
+    pull = {n: w * evidence[n].strength for n, w in entry.weights.items() if n in evidence}
+    speaks_for = sorted((n for n, x in pull.items() if x > 0.3), key=lambda n: -pull[n])
+    against = sorted((n for n, x in pull.items() if x < -0.3), key=lambda n: pull[n])
+    cited = [name for why in whys for name in why.evidence]
+    lead = next((n for n in speaks_for if n in cited and entry.weights[n] > 0), cited[0])
+    return Cause(
+        id=entry.id,
+        probability=probability,
+        role=entry.role,
+        summary=evidence[lead].text,
+        onset=_onset(scene, entry, evidence),
+        whys=whys,
+        evidence_for=tuple(speaks_for),
+        evidence_against=tuple(against),
+        limit=scene.state.limit(entry.limit) if entry.limit else None,
+    )
+
+
+def _onset(scene: Scene, entry: CauseEntry, evidence: dict[str, Evidence]) -> Onset | None:
+    for name in entry.onset_from:
+        if name in evidence and evidence[name].onset is not None:
+            return evidence[name].onset
+    return None if entry.explains_idle else scene.focus.onset
+
+
+def _verdict(
+    scene: Scene, causes: tuple[Cause, ...], evidence: dict[str, Evidence], entries: dict[str, CauseEntry]
+) -> tuple[Verdict, tuple[Cause, ...], Text]:
+    if not scene.focus.hurts:
+        shown = tuple(c for c in causes if c.probability >= SHOWN)
+        return "healthy", shown, entries[shown[0].id].title if shown else _NO_TEXT
+    if causes and causes[0].probability >= ANSWER:
+        return "bottleneck", tuple(c for c in causes if c.probability >= SHOWN), _NO_TEXT
+    return "unknown", causes[:2], _open_question(scene, causes, entries)
+
+
+_LOSS = {
+    "stall": Text("everything stood still for some seconds", "一切停顿了数秒"),
+    "refusals": Text("requests fail", "请求失败"),
+    "queue": Text("requests queue", "请求排队"),
+    "itl": Text("tokens come late", "token 来得慢"),
+    "front": Text("first tokens are late before the engine sees the requests", "首 token 在引擎收到请求之前就已延迟"),
+    "host_gap": Text("the GPU is idle with work at hand", "GPU 在有活时空闲"),
+    "throttle": Text("the GPU's clock is held down", "GPU 时钟被压低"),
+}
+
+
+def _open_question(scene: Scene, causes: tuple[Cause, ...], entries: dict[str, CauseEntry]) -> Text:
+    kind = max(scene.focus.kinds, key=lambda k: scene.focus.kinds[k])
+    loss = _LOSS["stall"] if scene.focus.kinds.get("stall") else _LOSS[kind]
+    if not causes:
+        return Text("{loss}, and no known cause explains it", "{loss}，没有已知原因能解释").format(loss=loss)
+    titles = [entries[c.id].title for c in causes[:2]]
+    named = Text(" or ".join(t.en for t in titles), "或".join(t.zh for t in titles))
+    return Text("{loss}; perhaps {named}", "{loss}；可能是{named}").format(loss=loss, named=named)
+
+
+def _ruled_out(
+    entries: dict[str, CauseEntry], evidence: dict[str, Evidence], named: set[str], scene: Scene
+) -> tuple[RuledOut, ...]:
+    """Causes that a number speaks against, with that number, the most decided first."""
+    found: list[tuple[float, RuledOut]] = []
+    for name, entry in entries.items():
+        if name in named or entry.explains_idle:
+            continue
+        pull = {n: w * evidence[n].strength for n, w in entry.weights.items() if n in evidence}
+        against = min(pull, key=lambda n: pull[n], default=None)
+        if against is not None and pull[against] < -0.5:
+            found.append((pull[against], RuledOut(name, evidence[against].text)))
+    return tuple(ruled for _, ruled in sorted(found, key=lambda f: f[0]))
+
+
+def _remedies(causes: tuple[Cause, ...], entries: dict[str, CauseEntry]) -> tuple[Remedy, ...]:
+    return tuple(Remedy(id=f"first_step.{c.id}", text=entries[c.id].first_step, cause=c.id) for c in causes)
+
+
+def _window(state: EngineState) -> Window:
+    interval = float(sorted(state.dt)[len(state.dt) // 2]) if len(state.dt) else None
+    return Window(
+        start=state.start,
+        end=state.start + state.seconds,
+        seconds=state.seconds,
+        scrapes=len(state.dt) + 1,
+        interval_s=interval,
+    )
+
+
+def _too_little(state: EngineState, target: str, notices: tuple[Notice, ...]) -> Diagnosis:
+    text = Text(
+        "Cannot tell: too little data, {n} usable intervals between scrapes",
+        "无法判断：数据太少，仅 {n} 个可用采样间隔",
+    )
+    entries = catalogue()
+    return Diagnosis(
+        target=target,
+        engine=state.engine,
+        window=_window(state),
+        verdict="unknown",
+        headline=text.format(n=int(state.valid.sum())),
+        coverage=coverage(state, entries, {}),
+        limits=state.limits,
+        warnings=notices,
+    )
+
+
+def worst(diagnoses: list[Diagnosis]) -> Diagnosis:
+    """The outer diagnosis of several engines: the worst one, with all of them inside."""
+    order = {"bottleneck": 2, "unknown": 1, "healthy": 0}
+    top = max(diagnoses, key=lambda d: (order[d.verdict], d.causes[0].probability if d.causes else 0.0, _loss(d)))
+    return msgspec.structs.replace(top, engines=tuple(diagnoses)) if len(diagnoses) > 1 else top
+
+
+def _loss(diagnosis: Diagnosis) -> float:
+    queue = diagnosis.impact.queue_s
+    return queue if queue is not None and math.isfinite(queue) else 0.0

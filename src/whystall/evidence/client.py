@@ -1,0 +1,70 @@
+"""The client's own view against the server's."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from whystall.model.diagnosis import Evidence
+from whystall.model.text import Text
+from whystall.state.histograms import mean_of
+
+from .scene import Scene
+from .thresholds import level, ramp
+
+
+def client(scene: Scene) -> Iterator[Evidence]:
+    """Evidence from the load generator's or the caller's file."""
+    if scene.state.client is None:
+        return
+    yield from _errors(scene)
+    yield from _gap(scene)
+    yield from _send_lag(scene)
+
+
+def _errors(scene: Scene) -> Iterator[Evidence]:
+    view = scene.state.client
+    assert view is not None
+    sent = float(view.sent[scene.inside].sum())
+    if not sent > 0:
+        return
+    refused = float(view.rejected[scene.inside].sum()) / sent
+    failed = float(view.errors[scene.inside].sum()) / sent
+    text = Text(
+        "{failed:.0%} of the client's requests failed, {refused:.0%} with 503 or 429",
+        "客户端请求有 {failed:.0%} 失败，其中 {refused:.0%} 为 503 或 429",
+    )
+    strength = ramp(refused, level("felt_errors"), 0.1) if refused > 0 else -0.5
+    yield scene.evidence(
+        "client.refused", refused, "ratio", strength, text.format(failed=failed, refused=refused), "client"
+    )
+
+
+def _gap(scene: Scene) -> Iterator[Evidence]:
+    """Client TTFT less server TTFT: network, proxy and the client itself. Means of the same window, no queue between."""
+    view = scene.state.client
+    assert view is not None
+    mine = view.rows.ttft_s[np.isfinite(view.rows.ttft_s)]
+    theirs = mean_of(scene.state.ttft)
+    if len(mine) < 10 or not math.isfinite(theirs):
+        return
+    gap = float(mine.mean()) - theirs
+    text = Text(
+        "the client sees a mean TTFT {gap:+.2g} s against the server's {theirs:.2g} s",
+        "客户端看到的平均 TTFT 与服务器的 {theirs:.2g} 秒相差 {gap:+.2g} 秒",
+    )
+    strength = ramp(gap / max(theirs, 1e-3), 0.2, 1.0) if gap > level("felt_wait") / 2 else -0.5
+    yield scene.evidence("client.gap", gap, "s", strength, text.format(gap=gap, theirs=theirs), "client")
+
+
+def _send_lag(scene: Scene) -> Iterator[Evidence]:
+    """A load generator that sends late limits itself (method.md 3): 5 ms at the 99th percentile."""
+    view = scene.state.client
+    assert view is not None
+    lag = view.send_lag_p99_s
+    if not math.isfinite(lag):
+        return
+    text = Text("the client sends {lag:.0f} ms late at the 99th percentile", "客户端发送延迟 99 分位为 {lag:.0f} 毫秒")
+    yield scene.evidence("client.send_lag", lag, "s", ramp(lag, 0.005, 0.1), text.format(lag=1e3 * lag), "client")

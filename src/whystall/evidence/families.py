@@ -1,0 +1,33 @@
+"""All evidence of a scene: one family a module, in the order of the report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from whystall.model.diagnosis import Evidence
+
+from .client import client
+from .gpu import gpu
+from .host import host
+from .latency import latency
+from .log import log
+from .progress import progress
+from .saturation import saturation
+from .scene import Scene
+from .workload import workload
+
+FAMILIES: tuple[Callable[[Scene], Iterator[Evidence]], ...] = (
+    progress,
+    saturation,
+    latency,
+    workload,
+    host,
+    gpu,
+    client,
+    log,
+)
+
+
+def collect(scene: Scene) -> dict[str, Evidence]:
+    """Evidence by id; what the signals do not show is absent."""
+    return {evidence.id: evidence for family in FAMILIES for evidence in family(scene)}

@@ -1,0 +1,91 @@
+"""Which part of the window is the incident, which its healthy past, and when the one became the other."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from whystall.model.diagnosis import Onset
+from whystall.model.engine_state import EngineState
+from whystall.model.slo import Slo
+
+from .symptoms import runs, symptoms
+from .thresholds import level
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+# A total stop hurts every request at once, refusals hurt for good; a wait is shared by those who come.
+_WEIGHTS = {"stall": 5.0, "refusals": 2.0, "queue": 2.0, "itl": 1.0, "front": 1.0, "host_gap": 0.5, "throttle": 1.0}
+
+
+class Focus(msgspec.Struct, frozen=True):
+    """``inside`` the incident (the whole window when nothing hurts), ``before`` its healthy past (empty when too short).
+
+    ``onset`` is None when it was there from the start or nothing hurts; ``kinds`` maps each kind of loss to its share of
+    the incident's time.
+    """
+
+    inside: Bools
+    before: Bools
+    hurts: bool
+    onset: Onset | None
+    kinds: dict[str, float]
+    flags: dict[str, Bools]
+
+    def seconds(self, state: EngineState) -> float:
+        return float(state.dt[self.inside].sum())
+
+
+def focus(state: EngineState, slo: Slo | None = None) -> Focus:
+    """The worst episode of the window. Episodes are flagged intervals joined over short gaps."""
+    flags = {kind: flag & state.valid for kind, flag in symptoms(state, slo).items()}
+    best = max(_episodes(state, flags), key=lambda e: e[2], default=None)
+    m = len(state.dt)
+    if best is None:
+        return Focus(np.ones(m, dtype=bool), np.zeros(m, dtype=bool), False, None, {}, flags)
+    start, stop, _ = best
+    inside = np.zeros(m, dtype=bool)
+    inside[start:stop] = True
+    before = _past(state, start, flags)
+    seconds = state.dt[inside].sum()
+    kinds = {kind: float(state.dt[flag & inside].sum() / seconds) for kind, flag in flags.items()}
+    onset = _onset(state, start) if before.any() else None
+    return Focus(inside, before, True, onset, kinds, flags)
+
+
+def _episodes(state: EngineState, flags: dict[str, Bools]) -> list[tuple[int, int, float]]:
+    """(first, last + 1, weight) of each episode that is long enough."""
+    anything = np.logical_or.reduce(list(flags.values()))
+    severity = np.add.reduce([_WEIGHTS[kind] * flag * state.dt for kind, flag in flags.items()])
+    gap = max(level("episode_gap"), 2.5 * float(np.median(state.dt))) if len(state.dt) else 0.0
+    joined: list[list[int]] = []
+    for start, stop in runs(anything):
+        if joined and state.t_start[start] - state.t_end[joined[-1][1] - 1] <= gap:
+            joined[-1][1] = stop
+        else:
+            joined.append([start, stop])
+    found = [(a, b, float(severity[a:b].sum())) for a, b in joined]
+    return [episode for episode in found if _lasts(state, flags, episode[0], episode[1])]
+
+
+def _lasts(state: EngineState, flags: dict[str, Bools], start: int, stop: int) -> bool:
+    """A stall counts from its own least length on; the rest needs ``episode_min`` of flagged time."""
+    if flags["stall"][start:stop].any():
+        return True
+    anything = np.logical_or.reduce([flag[start:stop] for flag in flags.values()])
+    return bool(state.dt[start:stop][anything].sum() >= level("episode_min"))
+
+
+def _past(state: EngineState, start: int, flags: dict[str, Bools]) -> Bools:
+    """Calm intervals before the episode; none when they last under ``baseline_min``."""
+    calm = state.valid & ~np.logical_or.reduce(list(flags.values()))
+    calm[start:] = False
+    return calm if state.dt[calm].sum() >= level("baseline_min") else np.zeros(len(calm), dtype=bool)
+
+
+def _onset(state: EngineState, start: int) -> Onset:
+    """Somewhere in the first flagged interval, or the one before it: a gauge shows a queue only at the next scrape."""
+    low, high = float(state.t_start[max(start - 1, 0)]), float(state.t_end[start])
+    return Onset(seconds=float(state.t_start[start] + state.t_end[start]) / 2, low=low, high=high)

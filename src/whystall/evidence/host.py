@@ -1,0 +1,124 @@
+"""The machine around the GPU: cores of each process, quotas, waiting for a CPU."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from whystall.model.diagnosis import Evidence
+from whystall.model.text import Text
+
+from .scene import Scene
+from .symptoms import front_residual
+from .thresholds import level, ramp
+
+
+def host(scene: Scene) -> Iterator[Evidence]:
+    """Evidence of processes that fill their core, or that want one and do not get it."""
+    yield from _api_core(scene)
+    yield from _starved_api(scene)
+    if scene.state.host is not None:
+        yield from _engine_core(scene)
+        yield from _throttled(scene)
+        yield from _run_delay(scene)
+        yield from _crowded(scene)
+
+
+def _api_core(scene: Scene) -> Iterator[Evidence]:
+    cores = _api_cores(scene)
+    if not math.isfinite(cores):
+        return
+    text = Text("the API process uses {cores:.2f} of its one core", "API 进程使用了 {cores:.2f} 个核（上限 1 个）")
+    strength = ramp(cores, level("core_full") - 0.3, level("core_full"))
+    yield scene.evidence("api.core", cores, "cores", strength, text.format(cores=cores))
+
+
+def _api_cores(scene: Scene) -> float:
+    """Cores of the API process while requests run: while none do, whatever it does costs nobody."""
+    running = scene.inside & (scene.state.running_end > 0)
+    return scene.mean(scene.state.api_cores, running if running.any() else None)
+
+
+def _starved_api(scene: Scene) -> Iterator[Evidence]:
+    """Work waits in the front end although its process does not fill a core: it waits for one.
+
+    A front end that is itself the limit fills its core; one that is slow at half a core shares it.
+    """
+    cores = _api_cores(scene)
+    residual = front_residual(scene.state)[scene.inside]
+    residual = residual[np.isfinite(residual)]
+    if not math.isfinite(cores) or not len(residual):
+        return
+    delay = float(np.median(residual))
+    text = Text(
+        "requests spend {delay:.2g} s in the front end while its process gets {cores:.2f} of a core: it waits for a CPU",
+        "请求在前端花费 {delay:.2g} 秒，而其进程仅得到 {cores:.2f} 个核：它在等 CPU",
+    )
+    slow = ramp(delay, level("felt_wait") / 2, 1.25 * level("felt_wait"))
+    strength = min(slow, ramp(cores, level("core_full"), level("core_full") - 0.2))
+    yield scene.evidence("cpu.wanted", cores, "cores", strength, text.format(delay=delay, cores=cores))
+
+
+def _engine_core(scene: Scene) -> Iterator[Evidence]:
+    assert scene.state.host is not None
+    cores = scene.mean(scene.state.host.engine_cores, scene.inside & (scene.state.running_end > 0))
+    if not math.isfinite(cores):
+        return
+    text = Text("the engine's process uses {cores:.2f} of its one core", "引擎进程使用了 {cores:.2f} 个核（上限 1 个）")
+    strength = ramp(cores, level("core_full") - 0.3, level("core_full"))
+    yield scene.evidence("engine.core", cores, "cores", strength, text.format(cores=cores), "host")
+
+
+def _throttled(scene: Scene) -> Iterator[Evidence]:
+    assert scene.state.host is not None
+    ratio = scene.mean(scene.state.host.throttled_ratio)
+    if not math.isfinite(ratio):
+        return
+    quota = scene.state.host.cpu_quota
+    text = Text(
+        "the cgroup's CPU quota{quota} stopped the server {ratio:.1%} of the time",
+        "cgroup 的 CPU 配额{quota}使服务器停顿了 {ratio:.1%} 的时间",
+    )
+    named = Text(f" of {quota:g} cores", f"（{quota:g} 核）") if quota else Text("", "")
+    strength = ramp(ratio, level("throttled") / 2, 2 * level("throttled"))
+    yield scene.evidence("cpu.throttled", ratio, "ratio", strength, text.format(quota=named, ratio=ratio), "host")
+
+
+def _run_delay(scene: Scene) -> Iterator[Evidence]:
+    assert scene.state.host is not None
+    ratio = scene.mean(scene.state.host.run_delay_ratio)
+    if not math.isfinite(ratio):
+        return
+    text = Text(
+        "the server's processes were ready but without a CPU {ratio:.2f} s of every second",
+        "服务器进程每秒有 {ratio:.2f} 秒就绪却得不到 CPU",
+    )
+    strength = ramp(ratio, level("run_delay") / 2, 2 * level("run_delay"))
+    yield scene.evidence("cpu.run_delay", ratio, "s/s", strength, text.format(ratio=ratio), "host")
+
+
+def _crowded(scene: Scene) -> Iterator[Evidence]:
+    """All cores busy counts only where users lose by it: strangers' load that nobody feels is none of our business."""
+    host_ = scene.state.host
+    assert host_ is not None
+    busy = scene.mean(host_.busy_ratio)
+    if not math.isfinite(busy):
+        return
+    load = scene.mean(host_.load_per_cpu)
+    text = Text(
+        "the host's cores are {busy:.0%} busy, {load:.1f} tasks runnable for each",
+        "主机各核繁忙 {busy:.0%}，每核 {load:.1f} 个可运行任务",
+    )
+    strength = min(ramp(busy, level("host_busy") - 0.1, level("host_busy")), ramp(load, 1.0, 2.0))
+    allowed = host_.allowed_cpus
+    if allowed is not None and host_.cpus and allowed < min(host_.cpus, 2):
+        text = Text(
+            "the server's processes share {allowed} core of the host's {cpus}",
+            "服务器各进程共用主机 {cpus} 个核中的 {allowed} 个",
+        ).format(allowed=allowed, cpus=host_.cpus)
+        strength = max(strength, 1.0)
+    if not scene.focus.hurts:
+        strength = min(strength, 0.0)
+    yield scene.evidence("cpu.crowded", busy, "ratio", strength, text.format(busy=busy, load=load), "host")

@@ -1,0 +1,117 @@
+"""Where a request's time goes: other people's prompts, the front end, the gap between steps."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from whystall.model.diagnosis import Evidence
+from whystall.model.text import Text
+from whystall.state.histograms import count_above, count_of, mean_of, quantile_of
+
+from .scene import Scene
+from .symptoms import front_residual, runs, stepping_ratio
+from .thresholds import level, ramp
+
+
+def latency(scene: Scene) -> Iterator[Evidence]:
+    """Evidence of inflated inter-token latency, front-end time and gaps between steps."""
+    yield from _interference(scene)
+    yield from _tail(scene)
+    yield from _front(scene)
+    yield from _host_gap(scene)
+
+
+def _interference(scene: Scene) -> Iterator[Evidence]:
+    """Mean ITL of the incident against the decode-only one, where the excess goes with prompts."""
+    state = scene.state
+    itl, alone = mean_of(state.itl, scene.inside), itl_alone(scene)
+    if not (math.isfinite(itl) and math.isfinite(alone) and alone > 0):
+        return
+    times, share = itl / alone, prompt_excess_share(scene, alone)
+    text = Text(
+        "mean ITL is {itl:.0f} ms, {times:.1f} times the {alone:.0f} ms of steps without prompts; "
+        "{share:.0%} of the lost time falls together with prompts",
+        "平均 ITL {itl:.0f} 毫秒，是无提示步 {alone:.0f} 毫秒的 {times:.1f} 倍；损失时间的 {share:.0%} 与提示同时发生",
+    )
+    felt = itl > level("felt_itl")
+    strength = ramp(math.log(times), math.log(level("interference")) / 2, 1.5 * math.log(level("interference")))
+    strength = min(strength, ramp(share, 0.2, 0.5)) if felt else min(strength, -0.3)
+    values = {"itl": 1e3 * itl, "times": times, "alone": 1e3 * alone, "share": share}
+    yield scene.evidence("itl.mixed_steps", times, "ratio", strength, text.format(**values))
+
+
+def itl_alone(scene: Scene) -> float:
+    """Decode-only ITL: of intervals without prompts, else the histogram's median where it lies well under the mean."""
+    if math.isfinite(scene.decode_itl_s):
+        return scene.decode_itl_s
+    median, _, _ = quantile_of(scene.state.itl, 0.5, scene.inside)
+    return median
+
+
+def prompt_excess_share(scene: Scene, alone: float) -> float:
+    """Of the time lost to slow tokens, the share in intervals in or just after which a prompt finished its prefill.
+
+    A prompt is counted when its last chunk is done, so a stretch of silence belongs to the prompts counted at its end.
+    """
+    state = scene.state
+    lost = np.where(scene.inside, np.nan_to_num(state.dt - np.nan_to_num(state.steps) * alone), 0.0).clip(min=0)
+    prompts = np.nan_to_num(state.computed_tokens) > np.nan_to_num(state.generation_tokens) * 0.5
+    growing = (state.running_end > state.running_start) | (state.kv_usage_end > state.kv_usage_start + 1e-3)
+    silent = ~(np.nan_to_num(state.generation_tokens) > 0)
+    near = prompts | np.concatenate((prompts[1:], [False])) | (silent & growing)
+    # A stretch of silence is one event: it belongs to prompts when any part of it does.
+    for start, stop in runs(silent & scene.inside):
+        near[start:stop] = near[start : min(stop + 1, len(near))].any()
+    return float(lost[near].sum() / lost.sum()) if lost.sum() > 0 else 0.0
+
+
+def _tail(scene: Scene) -> Iterator[Evidence]:
+    """Tokens that came after more than a second: single freezes that a mean over many tokens hides."""
+    histogram = scene.state.itl
+    total = count_of(histogram, scene.inside)
+    if not total > 0 or not len(histogram.bounds):
+        return
+    frozen = count_above(histogram, 1.0, scene.inside)
+    finished = max(float(np.nansum(scene.state.finished[scene.inside])), 1.0)
+    text = Text(
+        "{frozen:.0f} tokens came over a second after the one before, {each:.2g} for each finished request",
+        "{frozen:.0f} 个 token 距前一个超过 1 秒，每个完成的请求 {each:.2g} 个",
+    )
+    each = frozen / finished
+    yield scene.evidence("itl.frozen", each, "1/req", ramp(each, 0.05, 0.5), text.format(frozen=frozen, each=each))
+
+
+def _front(scene: Scene) -> Iterator[Evidence]:
+    residual = front_residual(scene.state)[scene.inside]
+    seen = residual[np.isfinite(residual)]
+    if not len(seen):
+        return
+    value = float(np.median(seen))
+    text = Text(
+        "{value:.2g} s of the time to first token are neither queue nor prefill: the front end's",
+        "首 token 时间中有 {value:.2g} 秒既非排队也非预填充：属于前端",
+    )
+    strength = ramp(value, level("felt_wait") / 2, 1.25 * level("felt_wait"))
+    yield scene.evidence("front.residual", value, "s", strength, text.format(value=value))
+
+
+def _host_gap(scene: Scene) -> Iterator[Evidence]:
+    gpu = scene.state.gpu
+    if gpu is None:
+        return
+    running = scene.inside & (scene.state.running_start > 0) & (scene.state.running_end > 0)
+    util, stepping = scene.mean(gpu.util_ratio, running), scene.mean(stepping_ratio(scene.state), running)
+    if not math.isfinite(util) or not math.isfinite(stepping):
+        return
+    step = scene.ratio(scene.state.dt, scene.state.steps, running)
+    text = Text(
+        "the GPU is idle {idle:.0%} of the time while requests run and a step takes {step:.3g} ms",
+        "有请求运行时 GPU 仍有 {idle:.0%} 的时间空闲，每步 {step:.3g} 毫秒",
+    )
+    strength = ramp(util, 0.75, level("gpu_idle") - 0.1) if stepping > level("stepping") else -0.5
+    yield scene.evidence(
+        "step.host_gap", 1 - util, "ratio", strength, text.format(idle=1 - util, step=1e3 * step), "gpu"
+    )

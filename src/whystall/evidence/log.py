@@ -1,0 +1,57 @@
+"""What the server's log and its configuration say happened."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whystall.model.diagnosis import Evidence, Onset
+from whystall.model.text import Text
+
+from .scene import Scene
+from .symptoms import runs, stalled
+
+# A profiler flushes after its last step, so the standstill may begin some seconds after the line.
+_NEAR_S = 15.0
+
+
+def log(scene: Scene) -> Iterator[Evidence]:
+    """Evidence from log events and from flags."""
+    yield from _profiler(scene)
+    yield from _eager(scene)
+
+
+def _profiler(scene: Scene) -> Iterator[Evidence]:
+    state = scene.state
+    events = [e for e in state.events if e.id in ("profiler_start", "profiler_stop") and e.t is not None]
+    if "log" not in state.signals:
+        return
+    if not events:
+        yield scene.evidence(
+            "log.profiler", 0.0, "events", -1.0, Text("the log shows no profiler window", "日志中没有分析器窗口"), "log"
+        )
+        return
+    first = min(e.t - state.start for e in events if e.t is not None)
+    last = max(e.t - state.start for e in events if e.t is not None)
+    stalls = [(float(state.t_start[a]), float(state.t_end[b - 1])) for a, b in runs(stalled(state))]
+    overlaps = any(first - _NEAR_S <= end and start <= last + _NEAR_S for start, end in stalls)
+    text = Text(
+        "the log shows a profiler window from {first:.0f} to {last:.0f} s{when}",
+        "日志显示分析器窗口位于 {first:.0f} 至 {last:.0f} 秒{when}",
+    )
+    when = Text(", around the standstill", "，正值停顿期间") if overlaps else Text("", "")
+    onset = Onset(first, max(first - 1, 0.0), first + 1)
+    strength = 1.5 if overlaps else 0.2
+    yield scene.evidence(
+        "log.profiler", len(events), "events", strength, text.format(first=first, last=last, when=when), "log", onset
+    )
+
+
+def _eager(scene: Scene) -> Iterator[Evidence]:
+    eager = scene.state.configuration.enforce_eager
+    if eager is None:
+        return
+    text = Text("CUDA graphs are off (--enforce-eager)", "CUDA graph 已关闭（--enforce-eager）")
+    graphs = Text("CUDA graphs are on", "CUDA graph 已启用")
+    yield scene.evidence(
+        "config.eager", float(eager), "flag", 1.0 if eager else -1.0, text if eager else graphs, "config"
+    )

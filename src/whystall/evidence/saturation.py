@@ -1,0 +1,268 @@
+"""Which resource is full: KV blocks, seats, token budget, prefill capacity, and what the queue does."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from whystall.model.diagnosis import Evidence
+from whystall.model.text import Text
+
+from .devices import device
+from .scene import Scene
+from .thresholds import level, ramp
+
+
+def saturation(scene: Scene) -> Iterator[Evidence]:
+    """Evidence of use, queueing and refusal of each resource of the scheduler."""
+    yield from _queue(scene)
+    yield from _kv(scene)
+    yield from _preemptions(scene)
+    yield from _seats(scene)
+    yield from _budget(scene)
+    yield from _prefill_busy(scene)
+    yield from _ceiling(scene)
+    yield from _refusals(scene)
+
+
+def _queue(scene: Scene) -> Iterator[Evidence]:
+    state = scene.state
+    waiting = scene.mean(state.waiting_end)
+    if not math.isfinite(waiting):
+        return
+    delay = scene.queue_delay_s
+    text = Text(
+        "requests wait {delay:.2g} s for admission; {waiting:.0f} waiting on average",
+        "请求等待准入 {delay:.2g} 秒；平均 {waiting:.0f} 个在等待",
+    )
+    strength = ramp(math.log(max(delay, 1e-3)), math.log(level("felt_wait")), math.log(1.0))
+    yield scene.evidence("queue.delay", delay, "s", strength, text.format(delay=delay, waiting=waiting))
+    yield from _growth(scene)
+
+
+def _growth(scene: Scene) -> Iterator[Evidence]:
+    """Slope of the queue against the rate at which requests are admitted."""
+    state, inside = scene.state, scene.inside
+    admitted = scene.rate(state.first_tokens)
+    if inside.sum() < 4 or not admitted > 0:
+        return
+    slope = float(np.polyfit(state.t_end[inside], state.waiting_end[inside], 1)[0])
+    share = slope / admitted
+    text = Text(
+        "the queue grows by {slope:.2g} requests a second while {admitted:.3g} are admitted",
+        "队列每秒增长 {slope:.2g} 个请求，而每秒准入 {admitted:.3g} 个",
+    )
+    strength = ramp(share, 0.05, 0.3)
+    yield scene.evidence("queue.growing", slope, "req/s", strength, text.format(slope=slope, admitted=admitted))
+
+
+def _kv(scene: Scene) -> Iterator[Evidence]:
+    """Free blocks against a typical prompt: a prompt is admitted only when it fits whole (vllm.md 9.4, trap)."""
+    state = scene.state
+    pressed = scene.queued | (scene.inside & (state.preemptions > 0))
+    usage = scene.mean(state.kv_usage_end, pressed if pressed.any() else None)
+    if not math.isfinite(usage):
+        return
+    share = scene.share(kv_binds(scene), pressed) if pressed.any() else 0.0
+    high = float(np.nanmax(state.kv_usage_end[scene.inside]))
+    text = Text(
+        "KV blocks are too few for the next prompt in {share:.0%} of the time with a queue (usage {usage:.0%} on average, "
+        "{high:.0%} at most)",
+        "有排队的时间里，{share:.0%} 的时间剩余 KV 块放不下下一个提示（平均使用率 {usage:.0%}，最高 {high:.0%}）",
+    )
+    strength = ramp(share, level("binds_share") / 2, 2 * level("binds_share"))
+    yield scene.evidence("kv.saturated", share, "ratio", strength, text.format(share=share, usage=usage, high=high))
+
+
+def kv_binds(scene: Scene) -> np.ndarray:
+    """Intervals whose free blocks hold no further typical prompt, or in which a request was preempted."""
+    state = scene.state
+    blocks, size = state.limit_value("num_gpu_blocks"), state.limit_value("block_size")
+    usage = np.fmax(state.kv_usage_end, state.kv_usage_start)
+    full = usage >= level("kv_wall")
+    prompt = scene.prompt_tokens
+    if not math.isfinite(prompt):
+        prompt = scene.ratio(state.prompt_length.sum, state.prompt_length.count, state.valid)
+    if all(math.isfinite(x) for x in (blocks, size, prompt)) and size > 0:
+        with np.errstate(invalid="ignore"):
+            full |= (1 - usage) * (blocks - 1) < math.ceil(prompt / size)
+    return np.asarray(full | (state.preemptions > 0))
+
+
+def _preemptions(scene: Scene) -> Iterator[Evidence]:
+    rate = scene.rate(scene.state.preemptions)
+    if not math.isfinite(rate):
+        return
+    text = Text("{rate:.2g} preemptions a second", "每秒 {rate:.2g} 次抢占")
+    # log1p(20 rate): one preemption in twenty seconds is noise, one in a second thrash (method 2.1).
+    strength = min(1.5, math.log1p(20 * rate) / math.log1p(20)) if rate > 0 else -0.5
+    yield scene.evidence("kv.preemptions", rate, "1/s", strength, text.format(rate=rate))
+
+
+def _seats(scene: Scene) -> Iterator[Evidence]:
+    state = scene.state
+    cap = state.limit_value("max_num_seqs")
+    if not math.isfinite(cap) or not np.isfinite(state.running_end[scene.inside]).any():
+        return
+    running = scene.mean(state.running_end)
+    at_cap = np.fmax(state.running_end, state.running_start) >= level("seats_full") * cap
+    free = ~kv_binds(scene)
+    share = scene.share(at_cap & free, scene.queued) if scene.queued.any() else 0.0
+    text = Text(
+        "running is {running:.0f} of {cap:.0f} seats; full while others wait in {share:.0%} of the time with a queue",
+        "运行 {running:.0f} 个，席位共 {cap:.0f} 个；有排队的时间里 {share:.0%} 的时间席位已满",
+    )
+    strength = ramp(share, level("binds_share") / 2, 2 * level("binds_share"))
+    yield scene.evidence("seats.full", share, "ratio", strength, text.format(running=running, cap=cap, share=share))
+
+
+def tokens_a_step(scene: Scene) -> float:
+    """Prompt and output tokens over steps: what a step holds on average.
+
+    Over the whole incident, since the page counts a prompt at its last chunk and chunks in flight as nothing.
+    """
+    state = scene.state
+    work = np.nan_to_num(state.computed_tokens) + np.nan_to_num(state.generation_tokens)
+    at = scene.queued if scene.queued.sum() >= 3 else scene.inside
+    return scene.ratio(work, state.steps, at)
+
+
+def _budget(scene: Scene) -> Iterator[Evidence]:
+    budget, tokens = scene.state.limit_value("max_num_batched_tokens"), tokens_a_step(scene)
+    if not math.isfinite(budget) or not math.isfinite(tokens):
+        return
+    fill = tokens / budget
+    text = Text(
+        "a step holds {tokens:.0f} of {budget:.0f} budgeted tokens on average",
+        "每步平均 {tokens:.0f} 个 token，预算为 {budget:.0f}",
+    )
+    strength = ramp(fill, level("budget_full") - 0.3, level("budget_full"))
+    yield scene.evidence("budget.full", fill, "ratio", strength, text.format(tokens=tokens, budget=budget))
+
+
+def _prefill_busy(scene: Scene) -> Iterator[Evidence]:
+    share = prefill_share(scene)
+    if not math.isfinite(share):
+        return
+    rate = scene.rate(scene.state.computed_tokens)
+    text = Text(
+        "prefill takes about {share:.0%} of the engine's time ({rate:.0f} prompt tokens computed a second)",
+        "预填充约占引擎时间的 {share:.0%}（每秒计算 {rate:.0f} 个提示 token）",
+    )
+    strength = ramp(share, level("prefill_busy") - 0.25, level("prefill_busy") + 0.1)
+    yield scene.evidence("prefill.busy", share, "ratio", strength, text.format(share=share, rate=rate))
+
+
+def prefill_share(scene: Scene) -> float:
+    """Share of the incident's time that steps take beyond what their decoding alone would.
+
+    Decoding alone takes ``steps x decode-only ITL``. Where no step without prompts was seen there is no such ITL: then
+    prompts that make up most of the tokens are taken to fill the time.
+    """
+    state = scene.state
+    active = scene.inside & (np.fmax(state.running_start, state.running_end) > 0)
+    seconds = float(state.dt[active].sum())
+    prompt, output = np.nansum(state.computed_tokens[active]), np.nansum(state.generation_tokens[active])
+    if not seconds > 0 or not prompt > 0:
+        return float("nan")
+    alone = scene.decode_itl_s
+    if not math.isfinite(alone):
+        return 1.0 if prompt > 4 * output else float("nan")
+    decoding = float(np.nansum(state.steps[active])) * alone
+    return float(np.clip(1 - decoding / seconds, 0, 1)) * seconds / max(scene.seconds, 1e-9)
+
+
+def _ceiling(scene: Scene) -> Iterator[Evidence]:
+    """Is prefill as fast as the device can: by FLOP/s, by the batch against the ridge, by power, by step times."""
+    found = [x for x in (_mfu(scene), _over_ridge(scene), _power(scene), _step_growth(scene)) if x is not None]
+    if not found:
+        return
+    strength, value, unit, text, source = max(found, key=lambda f: f[0])
+    yield scene.evidence("prefill.ceiling", value, unit, strength, text, source)  # type: ignore[arg-type]
+
+
+_Reading = tuple[float, float, str, Text, str]
+
+
+def _mfu(scene: Scene) -> _Reading | None:
+    """2 x parameters x tokens/s against the data sheet; parameters from the weights' bytes (bf16: two bytes each)."""
+    configuration, gpu = scene.state.configuration, scene.state.gpu
+    name = gpu.name if gpu is not None else configuration.gpu_name
+    sheet = device(name)
+    if sheet is None or not configuration.weights_bytes or configuration.quantization:
+        return None
+    work = scene.rate(scene.state.computed_tokens) + scene.rate(scene.state.generation_tokens)
+    mfu = 2 * (configuration.weights_bytes / 2) * work / sheet.flops
+    if not math.isfinite(mfu):
+        return None
+    text = Text(
+        "the model's arithmetic runs at {mfu:.0%} of the {name}'s bf16 peak",
+        "模型计算达到 {name} bf16 峰值的 {mfu:.0%}",
+    )
+    return ramp(mfu, 0.2, level("mfu_ceiling")), mfu, "ratio", text.format(mfu=mfu, name=sheet.match), "log"
+
+
+def _over_ridge(scene: Scene) -> _Reading | None:
+    tokens, gpu = tokens_a_step(scene), scene.state.gpu
+    if not math.isfinite(tokens) or scene.state.configuration.device == "cpu":
+        return None
+    sheet = device(gpu.name if gpu is not None else scene.state.configuration.gpu_name)
+    ridge = sheet.ridge_tokens if sheet else level("ridge_default")
+    text = Text(
+        "steps of {tokens:.0f} tokens are {times:.1f} times the roofline's ridge of {ridge:.0f}: compute, not memory, binds",
+        "每步 {tokens:.0f} 个 token，是屋顶线拐点 {ridge:.0f} 的 {times:.1f} 倍：受算力而非带宽限制",
+    )
+    times = tokens / ridge
+    strength = ramp(times, 0.5, level("compute_bound"))
+    return strength, times, "ratio", text.format(tokens=tokens, times=times, ridge=ridge), "metrics"
+
+
+def _power(scene: Scene) -> _Reading | None:
+    gpu = scene.state.gpu
+    if gpu is None:
+        return None
+    load = scene.mean(gpu.power_w) / scene.mean(gpu.power_limit_w)
+    if not math.isfinite(load):
+        return None
+    text = Text("the GPU draws {load:.0%} of its power limit", "GPU 功耗达到功率上限的 {load:.0%}")
+    return ramp(load, 0.85, level("power_full") + 0.02), load, "ratio", text.format(load=load), "gpu"
+
+
+def _step_growth(scene: Scene) -> _Reading | None:
+    """Steps with prompts against decode-only ones: where they take several times as long, tokens and not launches cost."""
+    state, alone = scene.state, scene.decode_itl_s
+    tokens, budget = tokens_a_step(scene), state.limit_value("max_num_batched_tokens")
+    at = scene.inside & (state.computed_tokens > state.generation_tokens)
+    steps = float(np.nansum(state.steps[at]))
+    if not math.isfinite(alone) or not steps > 0 or not math.isfinite(tokens) or not tokens > 0:
+        return None
+    seconds = float(state.dt[at].sum()) / max(steps, float(np.nansum(state.computed_tokens[at])) / max(budget, 1.0))
+    times = seconds / alone
+    if not math.isfinite(times):
+        return None
+    text = Text(
+        "a step with prompts takes {times:.1f} times a decode-only one",
+        "含提示的步耗时是纯解码步的 {times:.1f} 倍",
+    )
+    return ramp(times, 1.5, 4.0), times, "ratio", text.format(times=times), "metrics"
+
+
+def _refusals(scene: Scene) -> Iterator[Evidence]:
+    state = scene.state
+    refused, finished = float(np.nansum(state.rejections[scene.inside])), float(np.nansum(state.finished[scene.inside]))
+    if np.isfinite(state.rejections).any():
+        share = refused / max(refused + finished, 1.0)
+        text = Text(
+            "the server refused {refused:.0f} requests, {share:.0%} of those it answered, by its queue limit",
+            "服务器因队列上限拒绝了 {refused:.0f} 个请求，占已答复的 {share:.0%}",
+        )
+        strength = ramp(share, level("felt_errors"), 0.1) if refused else -1.0
+        yield scene.evidence("queue.refused", share, "ratio", strength, text.format(refused=refused, share=share))
+    errors = float(np.nansum(state.http_errors[scene.inside]))
+    if errors > 0:
+        share = errors / max(float(np.nansum(state.http_responses[scene.inside])), 1.0)
+        text = Text("{share:.0%} of the HTTP answers were 5xx", "{share:.0%} 的 HTTP 响应为 5xx")
+        strength = ramp(share, level("felt_errors"), 0.1)
+        yield scene.evidence("http.errors", share, "ratio", strength, text.format(share=share))

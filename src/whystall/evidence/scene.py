@@ -1,0 +1,113 @@
+"""The numbers that several pieces of evidence share, each computed once."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whystall.model.diagnosis import Evidence, Onset, Signal
+from whystall.model.engine_state import EngineState
+from whystall.model.slo import Slo
+from whystall.model.text import Text
+from whystall.state.histograms import mean_of
+
+from .focus import Focus, focus
+from .symptoms import decode_itl, queue_delay
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+
+class Scene:
+    """One engine's window with its incident marked. ``inside`` and ``before`` select intervals."""
+
+    def __init__(self, state: EngineState, slo: Slo | None = None) -> None:
+        self.state = state
+        self.slo = slo
+        self.focus: Focus = focus(state, slo)
+        self.inside: Bools = self.focus.inside & state.valid
+        self.before: Bools = self.focus.before
+
+    @cached_property
+    def seconds(self) -> float:
+        return float(self.state.dt[self.inside].sum())
+
+    @cached_property
+    def queued(self) -> Bools:
+        """Intervals of the incident with a queue at either end."""
+        s = self.state
+        return self.inside & ((s.waiting_end > 0) | (s.waiting_start > 0))
+
+    @cached_property
+    def queue_delay_s(self) -> float:
+        """Wait of a request that arrives during the incident: the larger of Little's law and the histogram.
+
+        The histogram fills at the finish and so lags; Little's law is blind to a queue between scrapes.
+        """
+        delay = queue_delay(self.state)[self.inside]
+        finite = delay[np.isfinite(delay)]
+        fresh = (
+            float(np.average(finite, weights=self.state.dt[self.inside][np.isfinite(delay)])) if len(finite) else 0.0
+        )
+        # Requests that waited longer than the window have not been admitted in it: then the queue is at least that long.
+        fresh = max(fresh, self.seconds) if np.isinf(delay).mean() > 0.5 else fresh
+        late = mean_of(self.state.queue, self.inside)
+        return max(fresh, late) if np.isfinite(late) else fresh
+
+    @cached_property
+    def decode_itl_s(self) -> float:
+        return decode_itl(self.state)
+
+    @cached_property
+    def prompt_tokens(self) -> float:
+        """Tokens of a typical prompt during the incident, cached ones included; NaN when none came."""
+        return self.ratio(self.state.prompt_tokens, self.state.first_tokens)
+
+    def ratio(self, over: Floats, under: Floats, where: Bools | None = None) -> float:
+        """Sum of one increase over the sum of another; NaN where nothing was counted."""
+        at = self.inside if where is None else where
+        total, count = float(np.nansum(over[at])), float(np.nansum(under[at]))
+        return total / count if count > 0 else float("nan")
+
+    def rate(self, increase: Floats, where: Bools | None = None) -> float:
+        """Increase per second over the chosen intervals; NaN where nothing was seen."""
+        at = (self.inside if where is None else where) & np.isfinite(increase)
+        seconds = float(self.state.dt[at].sum())
+        return float(increase[at].sum()) / seconds if seconds > 0 else float("nan")
+
+    def mean(self, values: Floats, where: Bools | None = None) -> float:
+        """Time-weighted mean of a gauge; NaN where it was not seen."""
+        at = (self.inside if where is None else where) & np.isfinite(values)
+        seconds = float(self.state.dt[at].sum())
+        return float((values[at] * self.state.dt[at]).sum()) / seconds if seconds > 0 else float("nan")
+
+    def share(self, condition: Bools, of: Bools | None = None) -> float:
+        """Share of the time of ``of`` (the incident) in which a condition holds; NaN when there is no such time."""
+        at = self.inside if of is None else of
+        seconds = float(self.state.dt[at].sum())
+        return float(self.state.dt[at & condition].sum()) / seconds if seconds > 0 else float("nan")
+
+    def evidence(
+        self,
+        name: str,
+        value: float,
+        unit: str,
+        strength: float,
+        text: Text,
+        source: Signal = "metrics",
+        onset: Onset | None = None,
+        anomaly: bool = False,
+    ) -> Evidence:
+        return Evidence(
+            id=name,
+            value=float(value) if np.isfinite(value) else None,
+            unit=unit,
+            strength=float(strength),
+            text=text,
+            source=source,
+            onset=onset,
+            window_s=self.seconds,
+            anomaly=anomaly,
+        )

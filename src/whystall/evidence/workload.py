@@ -1,0 +1,175 @@
+"""What was asked of the server, and whether it changed: lengths, rate, bursts, shared prefixes, demand."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from whystall.model.diagnosis import Evidence
+from whystall.model.text import Text
+from whystall.state.histograms import mean_of, quantile_of
+
+from .change import onset_of
+from .scene import Bools, Floats, Scene
+from .thresholds import level, ramp
+
+
+def workload(scene: Scene) -> Iterator[Evidence]:
+    """Evidence on the workload and its change against this server's own healthy past."""
+    yield from _longer_prompts(scene)
+    yield from _longer_outputs(scene)
+    yield from _more_requests(scene)
+    yield from _prefix(scene)
+    yield from _bursts(scene)
+    yield from _giants(scene)
+    yield from _demand(scene)
+    yield from _closed_loop(scene)
+
+
+def _longer_prompts(scene: Scene) -> Iterator[Evidence]:
+    state = scene.state
+    before = scene.ratio(state.prompt_tokens, state.first_tokens, scene.before) if scene.before.any() else math.nan
+    text = Text(
+        "prompts are {after:.0f} tokens long, {times:.1f} times those before",
+        "提示长 {after:.0f} 个 token，是此前的 {times:.1f} 倍",
+    )
+    yield from _shift(
+        scene, "prompts.longer", before, scene.prompt_tokens, "tokens", text, (state.prompt_tokens, state.first_tokens)
+    )
+
+
+def _longer_outputs(scene: Scene) -> Iterator[Evidence]:
+    state = scene.state
+    before = mean_of(state.output_length, scene.before) if scene.before.any() else math.nan
+    after = mean_of(state.output_length, scene.inside)
+    text = Text(
+        "outputs are {after:.0f} tokens long, {times:.1f} times those before",
+        "输出长 {after:.0f} 个 token，是此前的 {times:.1f} 倍",
+    )
+    pair = (state.output_length.sum, state.output_length.count)
+    yield from _shift(scene, "outputs.longer", before, after, "tokens", text, pair)
+
+
+def _more_requests(scene: Scene) -> Iterator[Evidence]:
+    arrived = arrivals(scene)
+    before = scene.rate(arrived, scene.before) if scene.before.any() else math.nan
+    text = Text(
+        "{after:.3g} requests arrive a second, {times:.1f} times those before",
+        "每秒到达 {after:.3g} 个请求，是此前的 {times:.1f} 倍",
+    )
+    yield from _shift(scene, "requests.more", before, scene.rate(arrived), "1/s", text, (arrived, scene.state.dt))
+
+
+def arrivals(scene: Scene) -> Floats:
+    """Requests that arrived in each interval: those finished plus the change of running and waiting."""
+    state = scene.state
+    held = (state.running_end + state.waiting_end) - (state.running_start + state.waiting_start)
+    return np.maximum(state.finished + held, 0.0)
+
+
+def _shift(
+    scene: Scene, name: str, before: float, after: float, unit: str, text: Text, pair: tuple[Floats, Floats]
+) -> Iterator[Evidence]:
+    """A mean of the incident against the past; the onset is where the ratio of the pair's sums changes."""
+    if not (math.isfinite(before) and math.isfinite(after) and before > 0 and after > 0):
+        return
+    times = after / before
+    strength = ramp(math.log(times), math.log(level("shift")) / 2, 1.5 * math.log(level("shift")))
+    changed = times > level("shift")
+    onset = onset_of(scene, *pair) if changed else None
+    yield scene.evidence(
+        name, times, "ratio", strength, text.format(after=after, times=times), onset=onset, anomaly=changed
+    )
+
+
+def _prefix(scene: Scene) -> Iterator[Evidence]:
+    state = scene.state
+    if not scene.before.any():
+        return
+    before = scene.ratio(state.prefix_hits, state.prefix_queries, scene.before)
+    after = scene.ratio(state.prefix_hits, state.prefix_queries)
+    if not (math.isfinite(before) and math.isfinite(after)):
+        return
+    work = _computed_per_prompt(scene, scene.inside) / _computed_per_prompt(scene, scene.before)
+    text = Text(
+        "the prefix cache supplied {before:.0%} of the prompt tokens before and {after:.0%} now: "
+        "{work:.1f} times as much to compute for a prompt",
+        "前缀缓存此前提供 {before:.0%} 的提示 token，现在 {after:.0%}：每个提示的计算量是此前的 {work:.1f} 倍",
+    )
+    lost = before - after > level("hit_loss") * max(before, 0.3)
+    strength = ramp(before - after, level("hit_loss") / 3, level("hit_loss"))
+    onset = onset_of(scene, state.computed_tokens, state.first_tokens) if lost else None
+    words = text.format(before=before, after=after, work=work)
+    yield scene.evidence("prefix.lost", before - after, "ratio", strength, words, onset=onset, anomaly=lost)
+
+
+def _computed_per_prompt(scene: Scene, where: Bools) -> float:
+    state = scene.state
+    computed = scene.ratio(state.computed_tokens, state.first_tokens, where)
+    return computed if computed > 0 else math.nan
+
+
+def _bursts(scene: Scene) -> Iterator[Evidence]:
+    """Index of dispersion of the arrivals, and whether the queue drains between them."""
+    state, arrived = scene.state, arrivals(scene)[scene.inside]
+    arrived = arrived[np.isfinite(arrived)]
+    if len(arrived) < 8 or not arrived.mean() > 0:
+        return
+    dispersion = float(arrived.var() / arrived.mean())
+    drained = scene.share(state.waiting_end == 0)
+    text = Text(
+        "arrivals come in bursts (variance {dispersion:.1f} times the mean); the queue is empty {drained:.0%} of the time",
+        "请求成批到达（方差是均值的 {dispersion:.1f} 倍）；队列有 {drained:.0%} 的时间为空",
+    )
+    strength = min(ramp(dispersion, 1.5, level("bursty")), ramp(drained, 0.05, 0.3))
+    yield scene.evidence(
+        "arrivals.bursty", dispersion, "ratio", strength, text.format(dispersion=dispersion, drained=drained)
+    )
+
+
+def _giants(scene: Scene) -> Iterator[Evidence]:
+    """Prompts many times the median one, and how many requests share each one's delay."""
+    histogram = scene.state.prompt_length
+    median, _, _ = quantile_of(histogram, 0.5, scene.inside)
+    _, low, _ = quantile_of(histogram, 0.995, scene.inside)
+    if not (math.isfinite(median) and median > 0):
+        return
+    times = low / median
+    text = Text(
+        "the longest prompts have over {top:.0f} tokens, {times:.0f} times the median one",
+        "最长的提示超过 {top:.0f} 个 token，是中位数的 {times:.0f} 倍",
+    )
+    strength = ramp(times, level("giant") / 2, level("giant"))
+    yield scene.evidence("prompts.giant", times, "ratio", strength, text.format(top=low, times=times))
+
+
+def _demand(scene: Scene) -> Iterator[Evidence]:
+    state = scene.state
+    running = scene.mean((state.running_start + state.running_end) / 2)
+    if not math.isfinite(running):
+        return
+    waiting = scene.mean(state.waiting_end)
+    text = Text("{running:.1f} requests run on average and none waits", "平均运行 {running:.1f} 个请求，无排队")
+    strength = ramp(running, 2 * level("idle_running"), level("idle_running") / 2) if waiting < 0.5 else -1.5
+    strength = -1.5 if scene.focus.hurts else strength
+    yield scene.evidence("demand.low", running, "req", strength, text.format(running=running))
+
+
+def _closed_loop(scene: Scene) -> Iterator[Evidence]:
+    """In flight flat at one number with nobody waiting: the client's pool decides."""
+    state = scene.state
+    held = (state.running_end + state.waiting_end)[scene.inside]
+    held = held[np.isfinite(held)]
+    if len(held) < 5 or not held.max() >= 2:
+        return
+    pool = float(held.max())
+    share = float((held >= pool - 0.5).mean())
+    waiting = scene.mean(state.waiting_end)
+    text = Text(
+        "{pool:.0f} requests are in flight in {share:.0%} of the scrapes, never more, and none waits: the client's pool",
+        "{share:.0%} 的采样中在途请求恰为 {pool:.0f} 个且从不更多，无排队：由客户端并发数决定",
+    )
+    strength = ramp(share, 0.3, 0.6) if waiting < 0.5 and not scene.focus.hurts else -1.0
+    yield scene.evidence("clients.pool", pool, "req", strength, text.format(pool=pool, share=share))

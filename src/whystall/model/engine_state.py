@@ -1,0 +1,148 @@
+"""What one engine did, interval by interval: the input of every piece of evidence.
+
+An interval lies between two successive scrapes. Arrays named ``…_delta`` or ending in a plain noun are increases over the
+interval, ``…_end`` are gauges at its end; all have the length ``m`` of ``t_end`` and hold NaN where nothing was seen.
+"""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from .configuration import Configuration, IterationColumns, LogEvent
+from .diagnosis import Engine, Identity, Limit
+from .recording import ClientColumns, SpanRow
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+
+class HistogramDelta(msgspec.Struct, frozen=True):
+    """A histogram's increase by interval.
+
+    ``bounds`` are the page's finite upper bounds, ascending, ``counts[i, j]`` the observations of interval ``i`` in
+    bucket ``j`` (``j = len(bounds)`` is the one up to +Inf), ``sum`` and ``count`` the increases of the totals.
+    """
+
+    bounds: Floats
+    counts: Floats
+    sum: Floats
+    count: Floats
+
+
+class GpuState(msgspec.Struct, frozen=True):
+    """The GPUs of the server by interval: means over devices and samples; ``clock_min_hz`` and so on over devices."""
+
+    util_ratio: Floats
+    mem_util_ratio: Floats
+    power_w: Floats
+    power_limit_w: Floats
+    temp_c: Floats
+    sm_clock_hz: Floats
+    throttle_bits: NDArray[np.int64]  # OR over the interval's samples, -1 where not seen
+    max_clock_hz: float  # highest clock seen or known
+    devices: int
+    name: str
+    mem_used_bytes: float
+    mem_total_bytes: float
+
+
+class HostState(msgspec.Struct, frozen=True):
+    """The host by interval: shares of a core by role, share of all cores busy, run delay and throttling per second."""
+
+    busy_ratio: Floats
+    load_per_cpu: Floats
+    cpus: int | None
+    cpu_quota: float | None
+    api_cores: Floats
+    engine_cores: Floats
+    worker_cores: Floats
+    run_delay_ratio: Floats  # seconds ready but not running, per second, over the server's processes
+    throttled_ratio: Floats  # seconds throttled by the cgroup's quota, per second
+    psi_cpu_ratio: Floats
+    allowed_cpus: int | None
+    rss_bytes: Floats
+
+
+class ClientState(msgspec.Struct, frozen=True):
+    """The client's rows of the window by interval of arrival, and the rows themselves for distributions."""
+
+    rows: ClientColumns
+    sent: Floats
+    errors: Floats
+    rejected: Floats
+    ttft_mean_s: Floats
+    send_lag_p99_s: float
+    max_in_flight: float
+
+
+class EngineState(msgspec.Struct, frozen=True):
+    """One engine's window. Latency means are ``histogram.sum / histogram.count``; see ``evidence`` for what is made of them."""
+
+    engine: Engine
+    configuration: Configuration
+    limits: tuple[Limit, ...]
+    start: float  # unix seconds of the first scrape
+    t_start: Floats  # seconds after ``start``
+    t_end: Floats
+    dt: Floats
+    valid: Bools  # False where a restart, a reset or a stepped clock makes the interval unusable
+    running_start: Floats
+    running_end: Floats
+    waiting_start: Floats
+    waiting_end: Floats
+    waiting_capacity_end: Floats
+    waiting_deferred_end: Floats
+    kv_usage_start: Floats
+    kv_usage_end: Floats
+    generation_tokens: Floats
+    prompt_tokens: Floats  # of prompts whose first token came in the interval, cached ones included
+    computed_tokens: Floats  # of them, computed here
+    cached_tokens: Floats
+    external_tokens: Floats
+    prefix_queries: Floats
+    prefix_hits: Floats
+    steps: Floats  # engine steps with output
+    step_tokens: Floats  # tokens counted by these steps (a prompt counts whole at its last chunk)
+    preemptions: Floats
+    finished: Floats
+    first_tokens: Floats  # requests that got their first token
+    rejections: Floats
+    http_errors: Floats  # responses with status 5xx
+    http_responses: Floats
+    api_cores: Floats  # CPU of the API process, cores
+    accepted_tokens: Floats  # speculative decoding
+    draft_tokens: Floats
+    ttft: HistogramDelta
+    itl: HistogramDelta
+    queue: HistogramDelta
+    prefill: HistogramDelta
+    decode: HistogramDelta
+    e2e: HistogramDelta
+    prompt_length: HistogramDelta
+    output_length: HistogramDelta
+    gc_collections: Floats
+    gpu: GpuState | None = None
+    host: HostState | None = None
+    client: ClientState | None = None
+    iterations: IterationColumns | None = None
+    events: tuple[LogEvent, ...] = ()
+    spans: tuple[SpanRow, ...] = ()
+    identities: tuple[Identity, ...] = ()
+    restarts: tuple[float, ...] = ()  # seconds after ``start``
+    health_ok: bool | None = None  # the last answer of /health
+    unknown_names: tuple[str, ...] = ()
+    process_age_s: float | None = None  # of the API process at the window's start
+    signals: tuple[str, ...] = ("metrics",)
+
+    @property
+    def seconds(self) -> float:
+        return float(self.t_end[-1]) if len(self.t_end) else 0.0
+
+    def limit(self, name: str) -> Limit | None:
+        return next((limit for limit in self.limits if limit.name == name), None)
+
+    def limit_value(self, name: str) -> float:
+        found = self.limit(name)
+        return found.value if found else float("nan")

@@ -1,0 +1,240 @@
+"""Recording -> the states of its engines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from whystall.model.configuration import Configuration, IterationColumns, LogEvent
+from whystall.model.diagnosis import Engine, Limit
+from whystall.model.engine_state import EngineState, HistogramDelta
+from whystall.model.recording import Recording
+from whystall.sources.dialects import unknown_names
+
+from .counters import increases, went_down
+from .histograms import empty_histogram
+from .identities import identities
+from .limits import with_inferred
+from .series import EngineSeries, split_engines
+from .signals import client_state, gpu_state, host_state
+
+Floats = NDArray[np.float64]
+
+# Quantities whose drop means that the engine started anew.
+_LIFETIME = ("generation_tokens", "prompt_tokens", "request_success", "iteration_tokens_total", "num_preemptions")
+_TTFT, _ITL = "time_to_first_token_seconds", "inter_token_latency_seconds"
+_HISTOGRAMS = {
+    "ttft": _TTFT,
+    "itl": _ITL,
+    "queue": "request_queue_time_seconds",
+    "prefill": "request_prefill_time_seconds",
+    "decode": "request_decode_time_seconds",
+    "e2e": "e2e_request_latency_seconds",
+    "prompt_length": "request_prompt_tokens",
+    "output_length": "request_generation_tokens",
+}
+_COUNTERS = {
+    "generation_tokens": "generation_tokens",
+    "prompt_tokens": "prompt_tokens",
+    "external_tokens": "external_prefix_cache_hits",
+    "prefix_queries": "prefix_cache_queries",
+    "prefix_hits": "prefix_cache_hits",
+    "preemptions": "num_preemptions",
+    "finished": "request_success",
+    "rejections": "admission_rejections",
+    "accepted_tokens": "spec_decode_num_accepted_tokens",
+    "draft_tokens": "spec_decode_num_draft_tokens",
+    "http_responses": "http_requests",
+    "gc_collections": "python_gc_collections",
+}
+
+
+def engine_states(
+    recording: Recording,
+    configuration: Configuration,
+    *,
+    events: tuple[LogEvent, ...] = (),
+    iterations: IterationColumns | None = None,
+    blocks: dict[str, float] | None = None,
+) -> list[EngineState]:
+    """The state of each engine on the recording's pages, empty where no page has a series that we know.
+
+    ``blocks`` gives ``num_gpu_blocks`` by engine label where the engines differ.
+    """
+    order = np.argsort(recording.metrics.times, kind="stable")
+    times = recording.metrics.times[order]
+    keep = order[np.concatenate(([True], np.diff(times) > 0))] if len(times) else order
+    context = _Context(recording, configuration, events, iterations, blocks or {}, keep)
+    return [_state(series, context) for series in split_engines(recording.metrics)]
+
+
+class _Context:
+    """What all engines of a recording share."""
+
+    def __init__(
+        self,
+        recording: Recording,
+        configuration: Configuration,
+        events: tuple[LogEvent, ...],
+        iterations: IterationColumns | None,
+        blocks: dict[str, float],
+        keep: NDArray[np.int64],
+    ) -> None:
+        self.recording = recording
+        self.configuration = configuration
+        self.events = events
+        self.iterations = iterations
+        self.blocks = blocks
+        self.keep = keep
+        self.times = recording.metrics.times[keep]
+        self.unknown = tuple(unknown_names(recording.metrics.keys))
+
+    def signals(self) -> tuple[str, ...]:
+        r = self.recording
+        seen = {
+            "metrics": len(self.times) > 0,
+            "gpu": r.gpu is not None and len(r.gpu.t) > 0,
+            "host": r.host is not None and len(r.host.t) > 1,
+            "log": bool(r.log),
+            "config": bool(r.server_info or r.argv or self.configuration.flags),
+            "client": r.client is not None and len(r.client.sent) > 0,
+            "spans": bool(r.spans),
+        }
+        return tuple(name for name, there in seen.items() if there)
+
+
+def _state(series: EngineSeries, context: _Context) -> EngineState:
+    keep, times = context.keep, context.times
+    m = max(len(times) - 1, 0)
+    valid, restarts = _valid(series, keep, m)
+
+    def delta(values: Floats) -> Floats:
+        return np.where(valid, increases(values[keep]), np.nan) if m else np.zeros(0)
+
+    def gauge(name: str, **labels: str) -> Floats:
+        return series.total(name, **labels)[keep]
+
+    counters = {field: delta(series.total(name)) for field, name in _COUNTERS.items()}
+    histograms = {field: _histogram(series, name, keep, valid) for field, name in _HISTOGRAMS.items()}
+    fields: dict[str, Any] = {**counters, **histograms}
+    running, waiting, kv = gauge("num_requests_running"), gauge("num_requests_waiting"), gauge("kv_cache_usage_perc")
+    start = float(times[0]) if len(times) else 0.0
+    engine_id, model = series.engine or ("", "")
+    dt = np.diff(times)
+    recording, configuration = context.recording, context.configuration
+    state = EngineState(
+        engine=Engine("vllm", configuration.version, engine_id, model or configuration.model),
+        configuration=configuration,
+        limits=_limits(configuration, context.blocks.get(engine_id)),
+        start=start,
+        t_start=times[:-1] - start,
+        t_end=times[1:] - start,
+        dt=dt,
+        valid=valid,
+        running_start=running[:-1],
+        running_end=running[1:],
+        waiting_start=waiting[:-1],
+        waiting_end=waiting[1:],
+        waiting_capacity_end=gauge("num_requests_waiting_by_reason", reason="capacity")[1:],
+        waiting_deferred_end=gauge("num_requests_waiting_by_reason", reason="deferred")[1:],
+        kv_usage_start=kv[:-1],
+        kv_usage_end=kv[1:],
+        computed_tokens=_computed(series, counters, delta),
+        cached_tokens=delta(series.total("prompt_tokens_cached")),
+        steps=delta(series.total("iteration_tokens_total", "count")),
+        step_tokens=delta(series.total("iteration_tokens_total", "sum")),
+        first_tokens=histograms["ttft"].count,
+        http_errors=delta(series.total("http_requests", status="5xx")),
+        api_cores=delta(series.total("process_cpu_seconds")) / dt,
+        gpu=gpu_state(recording.gpu, times),
+        host=host_state(recording.host, times),
+        client=client_state(recording.client, times),
+        iterations=_of_engine(context.iterations, engine_id),
+        events=_inside(context.events, times),
+        spans=tuple(s for s in recording.spans if len(times) and times[0] <= s.end <= times[-1]),
+        restarts=tuple(float(times[i + 1] - start) for i in restarts),
+        health_ok=(recording.health[-1].status == 200) if recording.health else None,
+        unknown_names=context.unknown,
+        process_age_s=_age(series, keep, start),
+        signals=context.signals(),
+        **fields,
+    )
+    state = with_inferred(state)
+    return msgspec.structs.replace(state, identities=identities(state))
+
+
+def _valid(series: EngineSeries, keep: NDArray[np.int64], m: int) -> tuple[NDArray[np.bool_], list[int]]:
+    """Intervals that a rate can be taken over, and the indices of those in which the engine started anew."""
+    if not m:
+        return np.zeros(0, dtype=bool), []
+    reset = np.zeros(m, dtype=bool)
+    for name in _LIFETIME:
+        for part in ("value", "count"):
+            if series.rows(name, part):
+                reset |= went_down(series.total(name, part)[keep][None, :])
+    started = series.total("process_start_time_seconds")[keep]
+    with np.errstate(invalid="ignore"):
+        reset |= np.abs(np.diff(started)) > 1.0
+    return ~reset, [int(i) for i in np.flatnonzero(reset)]
+
+
+def _histogram(series: EngineSeries, name: str, keep: NDArray[np.int64], valid: NDArray[np.bool_]) -> HistogramDelta:
+    m = len(valid)
+    if not m or not series.rows(name, "count"):
+        return empty_histogram(m)
+    bounds, cumulative = series.buckets(name)
+    count = series.total(name, "count")[keep]
+    cumulative = cumulative[:, keep]
+    cumulative[-1] = np.where(np.isnan(cumulative[-1]), count, cumulative[-1])
+    by_bucket = np.diff(np.concatenate((np.zeros((1, cumulative.shape[1])), cumulative)), axis=0)
+    # A scrape may fall between a bucket's increment and its neighbour's: never a negative count.
+    counts = np.maximum(np.where(valid, np.diff(by_bucket, axis=1), np.nan), 0.0)
+    return HistogramDelta(
+        bounds=bounds,
+        counts=counts.T,
+        sum=np.where(valid, increases(series.total(name, "sum")[keep]), np.nan),
+        count=np.where(valid, increases(count), np.nan),
+    )
+
+
+def _computed(series: EngineSeries, counters: dict[str, Floats], delta: Callable[[Floats], Floats]) -> Floats:
+    """Prompt tokens computed here: by source where the page tells, else what the prefix cache did not supply."""
+    if series.rows("prompt_tokens_by_source", source="local_compute"):
+        return delta(series.total("prompt_tokens_by_source", source="local_compute"))
+    hits = counters["prefix_hits"]
+    return np.maximum(counters["prompt_tokens"] - np.where(np.isnan(hits), 0.0, hits), 0.0)
+
+
+def _limits(configuration: Configuration, blocks: float | None) -> tuple[Limit, ...]:
+    if blocks is None:
+        return configuration.limits
+    others = tuple(limit for limit in configuration.limits if limit.name != "num_gpu_blocks")
+    return (*others, Limit("num_gpu_blocks", blocks, "reported", "metrics"))
+
+
+def _of_engine(iterations: IterationColumns | None, engine: str) -> IterationColumns | None:
+    """The rows of one engine: the log pads its number (``000``)."""
+    if iterations is None or not engine.isdigit():
+        return iterations
+    own = np.array([e.isdigit() and int(e) == int(engine) for e in iterations.engine], dtype=bool)
+    return IterationColumns(
+        **{f: getattr(iterations, f)[own] for f in iterations.__struct_fields__ if f != "engine"},
+        engine=tuple(e for e, mine in zip(iterations.engine, own, strict=True) if mine),
+    )
+
+
+def _inside(events: tuple[LogEvent, ...], times: Floats) -> tuple[LogEvent, ...]:
+    """The events of the window, and those without a time."""
+    if not len(times):
+        return ()
+    return tuple(e for e in events if e.t is None or times[0] - 1 <= e.t <= times[-1] + 1)
+
+
+def _age(series: EngineSeries, keep: NDArray[np.int64], start: float) -> float | None:
+    started = series.total("process_start_time_seconds")[keep]
+    seen = started[np.isfinite(started)]
+    return start - float(seen[0]) if len(seen) else None

@@ -1,0 +1,62 @@
+"""Limits that nothing reports, read off plateaus and marked as inferred."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+
+from whystall.model.diagnosis import Limit
+from whystall.model.engine_state import EngineState
+
+# Fewer scrapes with a queue than this say nothing of a plateau.
+_MIN_SCRAPES = 3
+# A cap shows as one value in most scrapes: gauges are taken after finished requests left, so not in all of them.
+_SHARE_AT_CAP = 0.6
+# Steps filled by the token budget hold prompt tokens mostly; a queue for seats leaves most steps to decoding.
+_PROMPT_SHARE = 0.8
+# Below this usage, blocks are not what a waiting request waits for, unless its prompt is very long.
+_KV_ROOM = 0.9
+
+
+def with_inferred(state: EngineState) -> EngineState:
+    """The state with ``max_num_seqs`` or ``max_num_batched_tokens`` added where a plateau shows one that is not known."""
+    found = []
+    if state.limit("max_num_batched_tokens") is None and (budget := _budget(state)):
+        found.append(Limit("max_num_batched_tokens", budget, "inferred", "plateau"))
+    elif state.limit("max_num_seqs") is None and not _filled_by_prompts(state) and (seats := _seats(state)):
+        found.append(Limit("max_num_seqs", seats, "inferred", "plateau"))
+    return msgspec.structs.replace(state, limits=(*state.limits, *found)) if found else state
+
+
+def _queued(state: EngineState) -> np.ndarray:
+    """Intervals at whose end requests waited, blocks were free and nothing was preempted."""
+    with np.errstate(invalid="ignore"):
+        return (state.waiting_end > 0) & (state.kv_usage_end < _KV_ROOM) & ~(state.preemptions > 0)
+
+
+def _seats(state: EngineState) -> float | None:
+    queued = _queued(state)
+    if queued.sum() < _MIN_SCRAPES:
+        return None
+    running = state.running_end[queued]
+    cap = float(running.max())
+    return cap if cap >= 1 and (running == cap).mean() >= _SHARE_AT_CAP else None
+
+
+def _filled_by_prompts(state: EngineState) -> bool:
+    queued = _queued(state)
+    prompt, output = np.nansum(state.computed_tokens[queued]), np.nansum(state.generation_tokens[queued])
+    return bool(queued.sum() >= _MIN_SCRAPES and prompt > _PROMPT_SHARE * (prompt + output))
+
+
+def _budget(state: EngineState) -> float | None:
+    """Tokens a step over the queued intervals where prompts fill the steps.
+
+    The mean over many steps, not the value of one interval: a chunk in flight counts 0 and the last one the whole prompt.
+    """
+    if not _filled_by_prompts(state):
+        return None
+    queued = _queued(state)
+    steps = np.nansum(state.steps[queued])
+    tokens = np.nansum(state.computed_tokens[queued]) + np.nansum(state.generation_tokens[queued])
+    return float(round(tokens / steps)) if steps > 0 else None

@@ -1,0 +1,101 @@
+"""One engine's series by quantity: from the raw table to arrays over the scrapes."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whystall.model.recording import SeriesKey, SeriesTable
+from whystall.sources.dialects import Quantity, quantity
+
+Floats = NDArray[np.float64]
+_ENGINE_LABELS = ("engine", "ReplicaId")
+
+
+class EngineSeries:
+    """The series of one engine, and those that belong to the whole process, found by quantity and label.
+
+    ``engine`` is None where the page does not tell engines apart.
+    """
+
+    def __init__(self, table: SeriesTable, engine: tuple[str, str] | None, rows: list[tuple[int, Quantity]]) -> None:
+        self._table = table
+        self.engine = engine
+        self._rows: dict[tuple[str, str], list[int]] = {}
+        for row, found in rows:
+            self._rows.setdefault((found.name, found.part), []).append(row)
+
+    def __contains__(self, name: str) -> bool:
+        return any((name, part) in self._rows for part in ("value", "bucket", "sum"))
+
+    def rows(self, name: str, part: str = "value", **labels: str) -> list[int]:
+        found = self._rows.get((name, part), [])
+        return [r for r in found if all(self._table.keys[r].label(k) == v for k, v in labels.items())]
+
+    def total(self, name: str, part: str = "value", **labels: str) -> Floats:
+        """Sum over the matching series at each scrape, NaN where none of them was on the page."""
+        return _sum(self._table.values[self.rows(name, part, **labels)], len(self._table.times))
+
+    def largest(self, name: str, part: str = "value", **labels: str) -> Floats:
+        rows = self._table.values[self.rows(name, part, **labels)]
+        if not len(rows):
+            return np.full(len(self._table.times), np.nan)
+        return np.where(np.isnan(rows).all(axis=0), np.nan, np.nanmax(np.where(np.isnan(rows), -np.inf, rows), axis=0))
+
+    def buckets(self, name: str) -> tuple[Floats, Floats]:
+        """Finite bounds ``[b]`` and cumulative counts ``[b + 1, n]`` (the last row is +Inf), summed over labels."""
+        by_bound: dict[float, list[int]] = {}
+        for row in self.rows(name, "bucket"):
+            by_bound.setdefault(_bound(self._table.keys[row]), []).append(row)
+        bounds = sorted(b for b in by_bound if np.isfinite(b))
+        rows = [by_bound[b] for b in bounds] + [by_bound.get(float("inf"), [])]
+        n = len(self._table.times)
+        return np.asarray(bounds), np.stack([_sum(self._table.values[r], n) for r in rows])
+
+    def labels(self, name: str) -> dict[str, str]:
+        """Labels of the last seen series of an info metric, empty where there is none."""
+        rows = self.rows(name)
+        return dict(self._table.keys[rows[-1]].labels) if rows else {}
+
+
+def split_engines(table: SeriesTable) -> list[EngineSeries]:
+    """The engines of a table, in order of their label.
+
+    vLLM tells engines apart by ``engine`` and ``model_name``, Ray adds ``ReplicaId``. Some series carry only one of the
+    labels (``cache_config_info`` no model, ``admission_rejections`` no engine) or none (``process_*``): they belong to
+    every engine that does not contradict them.
+    """
+    known = [(row, found) for row, key in enumerate(table.keys) if (found := quantity(key.name)) is not None]
+    owners = [_owner(table.keys[row]) for row, _ in known]
+    engines = sorted(owner for owner in set(owners) if any(owner) and not _is_part(owner, set(owners)))
+    if not engines:
+        return [EngineSeries(table, None, known)] if known else []
+    return [
+        EngineSeries(table, engine, [pair for pair, owner in zip(known, owners, strict=True) if _fits(owner, engine)])
+        for engine in engines
+    ]
+
+
+def _owner(key: SeriesKey) -> tuple[str, str]:
+    return "/".join(part for name in _ENGINE_LABELS if (part := key.label(name))), key.label("model_name")
+
+
+def _fits(owner: tuple[str, str], engine: tuple[str, str]) -> bool:
+    return all(not part or part == whole for part, whole in zip(owner, engine, strict=True))
+
+
+def _is_part(owner: tuple[str, str], owners: set[tuple[str, str]]) -> bool:
+    return any(other != owner and _fits(owner, other) for other in owners)
+
+
+def _bound(key: SeriesKey) -> float:
+    try:
+        return float(key.label("le", "nan"))
+    except ValueError:
+        return float("nan")
+
+
+def _sum(rows: Floats, n: int) -> Floats:
+    if not len(rows):
+        return np.full(n, np.nan)
+    return np.where(np.isnan(rows).all(axis=0), np.nan, np.nansum(rows, axis=0))
