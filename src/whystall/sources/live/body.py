@@ -26,6 +26,8 @@ async def read_body(chunks: AsyncIterator[bytes], encoding: str, name: str, limi
         if size > limit:
             raise TooLarge(f"{name} sent more than {limit // 2**20} MB", "whystall reads metrics pages up to that size")
         parts.append(part)
+    if unpacker is not None and (not unpacker.eof or unpacker.unused_data):
+        raise NotMetrics(f"{name} sent gzip that is cut or has something behind it", _PROXY)
     return b"".join(parts)
 
 
