@@ -1,0 +1,59 @@
+import asyncio
+
+import pytest
+from aiohttp import web
+
+from servers import counter_page, http_server, pages
+from whystall.errors import AccessDenied, UsageError
+from whystall.sources.live.access import Access
+from whystall.sources.live.address import Address
+from whystall.sources.live.http import Answer, Session, require_metrics
+
+
+async def test_the_page_comes_unpacked_from_the_server() -> None:
+    """Packing it would cost the server more CPU than rendering it."""
+    seen: dict[str, str] = {}
+
+    async def handler(request: web.Request) -> web.Response:
+        seen.update(request.headers)
+        response = web.Response(text=counter_page(1))
+        response.enable_compression()
+        return response
+
+    async with http_server(handler) as url, Session(Address.parse(url)) as session:
+        answer = await session.metrics()
+    assert seen["Accept-Encoding"] == "identity"
+    assert "content-encoding" not in answer.headers
+    assert answer.body.decode() == counter_page(1)
+
+
+async def test_any_status_of_another_endpoint_is_an_answer() -> None:
+    async with http_server(pages(counter_page(1))) as url, Session(Address.parse(url)) as session:
+        assert (await session.get("/version")).status == 404
+
+
+def test_a_header_that_cannot_be_sent_is_refused_before_anything_is_sent() -> None:
+    with pytest.raises(UsageError):
+        Session(Address.parse("h:1"), Access(token="a\nb"))
+
+
+def test_a_denied_page_says_what_to_give() -> None:
+    with pytest.raises(AccessDenied) as caught:
+        require_metrics(Answer(401, {}, b"", 0.0), Address.parse("h:1/metrics?key=hush"))
+    assert "--token-file" in caught.value.hint
+    assert "hush" not in caught.value.message
+
+
+async def test_one_connection_serves_all_scrapes() -> None:
+    peers: set[object] = set()
+
+    async def handler(request: web.Request) -> web.Response:
+        assert request.transport is not None
+        peers.add(request.transport.get_extra_info("peername"))
+        return web.Response(text=counter_page(1))
+
+    async with http_server(handler) as url, Session(Address.parse(url)) as session:
+        for _ in range(5):
+            await session.metrics()
+            await asyncio.sleep(0)
+    assert len(peers) == 1
