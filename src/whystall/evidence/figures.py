@@ -197,7 +197,7 @@ FIGURES: tuple[Figure, ...] = (
         "saturation",
         Text("KV cache in use, mean", "KV 缓存平均占用"),
         "ratio",
-        "lower",
+        "neither",
         lambda s: s.kv_usage_end,
         0.02,
     ),
@@ -221,19 +221,19 @@ FIGURES: tuple[Figure, ...] = (
         0.02,
     ),
     _gauge(
-        "api_cores", "host", Text("front end's CPU, cores", "前端 CPU 核数"), "", "lower", lambda s: s.api_cores, 0.05
+        "api_cores", "host", Text("front end's CPU, cores", "前端 CPU 核数"), "", "neither", lambda s: s.api_cores, 0.05
     ),
     _gauge(
         "engine_cores",
         "host",
         Text("engine loop's CPU, cores", "引擎循环 CPU 核数"),
         "",
-        "lower",
+        "neither",
         _host("engine_cores"),
         0.05,
     ),
     _gauge(
-        "host_busy", "host", Text("host's cores busy", "主机 CPU 占用"), "ratio", "lower", _host("busy_ratio"), 0.03
+        "host_busy", "host", Text("host's cores busy", "主机 CPU 占用"), "ratio", "neither", _host("busy_ratio"), 0.03
     ),
     _gauge(
         "run_delay",

@@ -8,7 +8,7 @@ from .figures import clock, duration
 from .outline import Answer
 from .phrases import say
 from .printable import clean
-from .titles import cause_title
+from .titles import cause_first_step, cause_title
 
 MARKS = {"healthy": "✔", "bottleneck": "✘", "unknown": "?"}
 
@@ -69,7 +69,12 @@ def _set_off(causes: tuple[Cause, ...], lang: str) -> str:
     trigger = _trigger(causes)
     if trigger is None:
         return say("no_trigger", lang)
-    return say("set_off_by", lang, what=cause_title(trigger.id, lang))
+    return say("set_off_by", lang, what=_inside(cause_title(trigger.id, lang)))
+
+
+def _inside(title: str) -> str:
+    """A title inside a sentence: "Bursts of requests" loses its capital, "KV cache too small" does not."""
+    return title[0].lower() + title[1:] if title[1:2].islower() else title
 
 
 def _first_step(diagnosis: Diagnosis, lang: str) -> str:
@@ -83,4 +88,5 @@ def _first_step(diagnosis: Diagnosis, lang: str) -> str:
     if diagnosis.verdict == "unknown":
         missing = diagnosis.coverage.missing
         return clean(missing[0].how.in_(lang)) if missing else say("watch_longer", lang)
-    return say("explain_first", lang, id=clean(diagnosis.causes[0].id)) if diagnosis.causes else ""
+    step = cause_first_step(diagnosis.causes[0].id, lang) if diagnosis.causes else ""
+    return step or say("run_explain", lang, id=clean(diagnosis.causes[0].id) if diagnosis.causes else "")

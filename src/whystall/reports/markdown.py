@@ -117,7 +117,9 @@ def _cause(rank: int, cause: CauseBlock, lang: str, level: int) -> list[str]:
 def _why(at: int, why: WhyRow) -> str:
     mark = "✔" if why.holds else "✘"
     lines = [f"{at}. {mark} {escaped(why.word)}: {escaped(why.claim)}"]
-    lines += [f"   - **{escaped(row.value)}** {escaped(row.text)} ({code(row.id)})" for row in why.numbers]
+    lines += [
+        f"   - **{escaped(row.value)}** {escaped(row.text + ' ').lstrip()}({code(row.id)})" for row in why.numbers
+    ]
     lines += [f"   - {escaped(why.rejects)}"] if why.rejects else []
     return "\n".join(lines)
 

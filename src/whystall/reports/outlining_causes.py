@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+import msgspec
+
 from whystall.model.diagnosis import Cause, Diagnosis, Evidence, Limit, Why
 
 from .answer import onset_text
@@ -55,7 +57,12 @@ def _block(cause: Cause, known: Mapping[str, EvidenceRow], lang: str) -> CauseBl
 def _why(why: Why, known: Mapping[str, EvidenceRow], lang: str) -> WhyRow:
     rejects = say("rejects", lang, what=clean(why.rejects.in_(lang))) if why.rejects else ""
     word = say("holds" if why.holds else "does_not_hold", lang)
-    return WhyRow(clean(why.claim.in_(lang)), why.holds, word, _rows(why.evidence, known), rejects)
+    claim = clean(why.claim.in_(lang))
+    # A claim that quotes its evidence needs the number and the id below it, not the sentence again.
+    numbers = (
+        msgspec.structs.replace(row, text="") if row.text in claim else row for row in _rows(why.evidence, known)
+    )
+    return WhyRow(claim, why.holds, word, tuple(numbers), rejects)
 
 
 def _rows(ids: Iterable[str], known: Mapping[str, EvidenceRow]) -> tuple[EvidenceRow, ...]:

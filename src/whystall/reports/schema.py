@@ -12,11 +12,19 @@ import msgspec
 
 from whystall.errors import UsageError
 from whystall.model.checkup import Checkup
+from whystall.model.comparison import Comparison
 from whystall.model.diagnosis import Diagnosis
+from whystall.model.explanation import Explanation
 from whystall.model.failure import Failure
 from whystall.model.text import schema_hook
 
-NOUNS: dict[str, type[msgspec.Struct]] = {"diagnosis": Diagnosis, "doctor": Checkup, "error": Failure}
+NOUNS: dict[str, type[msgspec.Struct]] = {
+    "compare": Comparison,
+    "diagnosis": Diagnosis,
+    "doctor": Checkup,
+    "error": Failure,
+    "explain": Explanation,
+}
 FOLDER = Path(__file__).parent / "schemas"
 
 

@@ -149,10 +149,15 @@ def _cause(rank: int, cause: CauseBlock, lang: str) -> Group:
 def _why(why: WhyRow) -> RenderableType:
     mark = Line(("✔ " if why.holds else "✘ ") + why.word, style="green" if why.holds else "yellow")
     body = [Line.assemble(mark, "  ", why.claim)]
-    body += [Line.assemble((f"{row.value}  ", "bold"), f"{row.text} ", (f"[{row.id}]", "dim")) for row in why.numbers]
+    body += [_number(row) for row in why.numbers]
     if why.rejects:
         body.append(Line(why.rejects, style="italic"))
     return Group(*(Padding(line, (0, 0, 0, 0 if at == 0 else 4)) for at, line in enumerate(body)))
+
+
+def _number(row: EvidenceRow) -> Line:
+    text = f"{row.text} " if row.text else ""
+    return Line.assemble((f"{row.value}  ", "bold"), text, (f"[{row.id}]", "dim"))
 
 
 def table_section(table: Table | None) -> list[RenderableType]:

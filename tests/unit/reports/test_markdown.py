@@ -65,7 +65,7 @@ def test_code_is_one_span(text):
 def test_github_folds_the_details():
     text = render(findings.several(), "github")
     assert text.count("<details>") == text.count("</details>") == 2
-    assert text.index("kv capacity") < text.index("<details>")
+    assert text.index("KV cache too small") < text.index("<details>")
 
 
 def test_github_is_cut_before_github_refuses_it():

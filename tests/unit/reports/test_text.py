@@ -14,7 +14,7 @@ ANSI = re.compile("\x1b\\[[0-9;]*m")
 def test_the_answer_stands_in_the_first_three_lines():
     first, second, third = render(findings.bottleneck(), "text", width=120).splitlines()[:3]
     assert first.startswith("✘ BOTTLENECK  KV blocks are used up: 2,496 of 2,500")
-    assert second == "Since 14 s into the window (13 s to 15 s), 14:13:34 UTC; set off by burst."
+    assert second == "Since 14 s into the window (13 s to 15 s), 14:13:34 UTC; set off by bursts of requests."
     assert third == "Do first: Keep the KV cache in fp8: --kv-cache-dtype fp8 (needs a restart)"
 
 

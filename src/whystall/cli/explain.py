@@ -1,0 +1,24 @@
+"""``whystall explain``: what a cause or a metric is."""
+
+from __future__ import annotations
+
+import click
+
+from whystall.causes.explanation import explain as explained
+from whystall.reports.explanation import EXPLANATION_FORMATS, render_explanation
+
+from .options import output_options
+from .output import Output
+
+
+@click.command()
+@click.argument("word", metavar="CAUSE|METRIC")
+@output_options(EXPLANATION_FORMATS)
+def explain(word: str, output: Output) -> int:
+    """Say what a cause or a metric is.
+
+    Takes the id of a cause (kv_capacity), the name of a metric in any version (vllm:gpu_cache_usage_perc) or a short
+    name (ttft). A word that is none of them is answered with the nearest, exit code 2.
+    """
+    output.write(render_explanation(explained(word), output.format, output.lang, output.width, output.colour))
+    return 0

@@ -1,0 +1,30 @@
+import json
+
+from whystall.cli import run
+
+
+def test_a_cause_is_explained(capsys):
+    assert run(["explain", "kv_capacity"]) == 0
+    assert capsys.readouterr().out.startswith("KV cache too small (kv_capacity)")
+
+
+def test_a_metric_is_explained_in_chinese(capsys):
+    assert run(["explain", "TTFT", "--lang", "zh"]) == 0
+    assert "首个 token" in capsys.readouterr().out
+
+
+def test_json(capsys):
+    assert run(["explain", "burst", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["cause"]["id"] == "burst"
+
+
+def test_an_unknown_word_exits_2_and_offers_the_nearest(capsys):
+    assert run(["explain", "seatcap"]) == 2
+    assert "seat_cap" in capsys.readouterr().err
+
+
+def test_an_unknown_word_under_json_is_an_error_object(capsys):
+    assert run(["explain", "seatcap", "--json"]) == 2
+    body = json.loads(capsys.readouterr().out)
+    assert body["schema"] == "whystall.error/1"
+    assert "seat_cap" in body["hint"]
