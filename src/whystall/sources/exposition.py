@@ -8,6 +8,8 @@ dictionary and :mod:`whystall.sources.sample_line`. The values of a page are dec
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +22,8 @@ from .sample_line import BadLine, key_end, read_key, value_after_key
 MAX_PAGE_BYTES = 64 * 1024 * 1024
 MAX_SERIES = 2_000_000  # over all pages of one parser: bounds memory against labels that never repeat
 _LOOK_AHEAD = 64  # series that may have left the page before the remembered order is given up for this page
-_NEVER = "\0"  # in no page
+_RUN = 48  # series compared before the lists are cut again; bounds the cost of a page full of new series
+_BLANK_OR_COMMENT = (b"", b"#", b" ", b"\t", b"\r")
 
 _HINT = "Give the address of the server's own /metrics, for vLLM http://HOST:8000/metrics."
 _numbers = msgspec.json.Decoder(list[float])
@@ -46,17 +49,18 @@ class PageParser:
         self.keys: list[SeriesKey] = []
         self.types: dict[str, str] = {}
         self._id_of_key: dict[SeriesKey, int] = {}
-        self._id_of_text: dict[str, int] = {}
-        self._prefixes: list[str] = [_NEVER]  # the last page's texts before each value, in order
+        self._id_of_text: dict[bytes, int] = {}
+        self._prefixes: list[bytes] = []  # the last page's texts before each value, in order
         self._order: list[int] = []
 
     def parse(self, page: bytes) -> Page:
         """Raises :class:`NotMetrics` with the line that is no sample, :class:`TooLarge` over 64 MB or 2 M series."""
-        text = _decoded(page)
-        ids, rests = self._match(text)
+        _check(page)
+        page = page if page.endswith(b"\n") else page + b"\n"
+        ids, rests = self._match(page)
         if not ids:
-            raise NotMetrics("the page holds comments but no samples" if text.strip() else "the page is empty", _HINT)
-        return self._page(np.array(ids, dtype=np.int64), np.array(self._values(text, rests), dtype=np.float64))
+            raise NotMetrics("the page holds comments but no samples" if page.strip() else "the page is empty", _HINT)
+        return self._page(np.array(ids, dtype=np.int64), np.array(self._values(page, rests), dtype=np.float64))
 
     def _page(self, ids: NDArray[np.int64], values: NDArray[np.float64]) -> Page:
         last = np.empty(len(self.keys), dtype=np.int64)
@@ -68,71 +72,70 @@ class PageParser:
             ids, values = ids[kept], values[kept]
         return Page(ids, values, self.types, duplicates)
 
-    def _match(self, page: str) -> tuple[list[int], list[str]]:
-        """The series of each sample line, and what follows its key."""
+    def _match(self, page: bytes) -> tuple[list[int], list[bytes]]:
+        """The series of each sample line, and what follows its key. The page ends with an end of line."""
         prefixes, order = self._prefixes, self._order
         ids: list[int] = []
-        rests: list[str] = []
-        seen: list[str] = []
+        rests: list[bytes] = []
+        seen: list[bytes] = []
         at = position = 0
-        size = len(page)
+        size, known = len(page), len(prefixes)
         while position < size:
-            prefix = prefixes[at]
-            if page.startswith(prefix, position):
-                ident = order[at]
-                at += 1
-            else:
+            before = len(rests)
+            position = _run(page, position, prefixes[at : at + _RUN], rests)
+            same = at + len(rests) - before
+            ids += order[at:same]
+            seen += prefixes[at:same]
+            at = same
+            if position < size and not (at < known and page.startswith(prefixes[at], position)):
                 ident, prefix = self._find(page, position)
                 if ident < 0:
                     break
+                position = _run(page, position, (prefix,), rests)
+                ids.append(ident)
+                seen.append(prefix)
                 at = _resume(order, ident, at)
-            start = position + len(prefix)
-            position = page.find("\n", start)
-            if position < 0:
-                position = size
-            ids.append(ident)
-            seen.append(prefix)
-            rests.append(page[start:position])
-            position += 1
-        seen.append(_NEVER)
+                if at + 1 < known and page.startswith(prefixes[at + 1], position):
+                    at += 1  # it stood in the place of another
         self._prefixes, self._order = seen, ids
         return ids, rests
 
-    def _find(self, page: str, position: int) -> tuple[int, str]:
+    def _find(self, page: bytes, position: int) -> tuple[int, bytes]:
         """The series at or after ``position`` and the text up to its value; -1 where only comments are left."""
         start = position
         while start < len(page):
-            end = page.find("\n", start)
-            line = page[start : len(page) if end < 0 else end]
-            if line[:1] == "#" or not line or line.isspace() or line.lstrip()[0] == "#":
-                self._note_type(line, page, start)
-                start += len(line) + 1
-                continue
-            text = line.rpartition(" ")[0]
-            ident = self._known(text)
-            if ident is not None:
-                return ident, page[position : start + len(text) + 1]
-            ident, length = self._find_slowly(line, page, start)
-            return ident, page[position : start + length]
-        return -1, ""
+            line = page[start : page.index(b"\n", start)]
+            if line[:1] not in _BLANK_OR_COMMENT:
+                text = line.rpartition(b" ")[0]
+                ident = self._known(text, page, start)
+                if ident is not None:
+                    return ident, page[position : start + len(text) + 1]
+            if line and not line.isspace() and line.lstrip()[:1] != b"#":
+                ident, length = self._find_slowly(line, page, start)
+                return ident, page[position : start + length]
+            self._note_type(line, page, start)
+            start += len(line) + 1
+        return -1, b""
 
-    def _known(self, text: str) -> int | None:
+    def _known(self, text: bytes, page: bytes, start: int) -> int | None:
         ident = self._id_of_text.get(text)
-        if ident is None and (key := read_key(text)) is not None:
+        if ident is None and (key := read_key(_decoded(text, page, start))) is not None:
             ident = self._id(key)
             if len(self._id_of_text) < MAX_SERIES:
                 self._id_of_text[text] = ident
         return ident
 
-    def _find_slowly(self, line: str, page: str, start: int) -> tuple[int, int]:
+    def _find_slowly(self, line: bytes, page: bytes, start: int) -> tuple[int, int]:
         """The series of a line with a timestamp, an exemplar or odd blanks, and where its value starts."""
-        blanks = len(line) - len(line.lstrip())
+        text = _decoded(line, page, start)
+        blanks = len(text) - len(text.lstrip())
         try:
-            key, end = key_end(line[blanks:])
+            key, end = key_end(text[blanks:])
         except BadLine as bad:
             raise _refused(page, start, str(bad)) from None
         end += blanks
-        return self._id(key), end + (line[end : end + 1] in (" ", "\t"))
+        end += text[end : end + 1] in (" ", "\t")
+        return self._id(key), len(text[:end].encode())
 
     def _id(self, key: SeriesKey) -> int:
         ident = self._id_of_key.setdefault(key, len(self.keys))
@@ -142,41 +145,42 @@ class PageParser:
             self.keys.append(key)
         return ident
 
-    def _note_type(self, line: str, page: str, start: int) -> None:
+    def _note_type(self, line: bytes, page: bytes, start: int) -> None:
         words = line.split(None, 3)
-        if len(words) > 1 and words[0] == "#" and words[1] == "TYPE":
+        if len(words) > 1 and words[0] == b"#" and words[1] == b"TYPE":
             if len(words) < 4:
                 raise _refused(page, start, "a TYPE line without a type")
             if len(self.types) < MAX_SERIES:
-                self.types[words[2].strip('"')] = words[3].strip()
+                self.types[_decoded(words[2].strip(b'"'), page, start)] = _decoded(words[3].strip(), page, start)
 
-    def _values(self, page: str, rests: list[str]) -> list[float]:
+    def _values(self, page: bytes, rests: list[bytes]) -> list[float]:
         try:
-            values = _numbers.decode("[" + ",".join(rests) + "]")
+            values = _numbers.decode(b"[" + b",".join(rests) + b"]")
             if len(values) == len(rests):
                 return values
         except msgspec.DecodeError:
             pass  # NaN and infinities are not JSON, nor are timestamps and exemplars, nor is a line that is no sample
         try:
-            if not any("_" in rest for rest in rests):  # float() would take 1_000
+            if not any(b"_" in rest for rest in rests):  # float() would take 1_000
                 return list(map(float, rests))
         except ValueError:
             pass
         return self._values_slowly(page, rests)
 
-    def _values_slowly(self, page: str, rests: list[str]) -> list[float]:
+    def _values_slowly(self, page: bytes, rests: list[bytes]) -> list[float]:
         values = []
-        for number, rest in enumerate(rests):
+        position = 0
+        for prefix, rest in zip(self._prefixes, rests, strict=True):
+            position += len(prefix)
             try:
-                values.append(value_after_key(rest))
+                values.append(value_after_key(rest.decode("utf-8", "replace")))
             except BadLine as bad:
-                before = zip(self._prefixes[:number], rests, strict=False)
-                start = sum(len(prefix) + len(value) + 1 for prefix, value in before) + len(self._prefixes[number]) - 1
-                raise _refused(page, page.rfind("\n", 0, start) + 1, str(bad)) from None
+                raise _refused(page, page.rfind(b"\n", 0, position) + 1, str(bad)) from None
+            position += len(rest) + 1
         return values
 
 
-def _decoded(page: bytes) -> str:
+def _check(page: bytes) -> None:
     if len(page) > MAX_PAGE_BYTES:
         raise TooLarge(
             f"the metrics page has {len(page) / 1e6:.0f} MB, over the {MAX_PAGE_BYTES / 1e6:.0f} MB that are read",
@@ -184,28 +188,37 @@ def _decoded(page: bytes) -> str:
         )
     if page[:1024].lstrip()[:1] == b"<":
         raise NotMetrics("line 1: the page is HTML, not Prometheus text", _HINT)
-    at = page.find(b"\0")
-    if at >= 0:
-        raise NotMetrics(f"line {_line_number(page, at)}: the page is binary", _HINT)
+
+
+def _run(page: bytes, position: int, prefixes: Sequence[bytes], rests: list[bytes]) -> int:
+    """Reads lines while they begin as expected; appends what follows, returns where the first other line begins."""
+    starts, find, append = page.startswith, page.find, rests.append  # bound once: this loop is the parser's cost
+    for prefix in prefixes:
+        if not starts(prefix, position):
+            break
+        start = position + len(prefix)
+        position = find(b"\n", start)
+        append(page[start:position])
+        position += 1
+    return position
+
+
+def _decoded(text: bytes, page: bytes, start: int) -> str:
     try:
-        return page.decode()
-    except UnicodeDecodeError as error:
-        raise NotMetrics(f"line {_line_number(page, error.start)}: the page is not UTF-8 text", _HINT) from None
-
-
-def _line_number(page: bytes, at: int) -> int:
-    return page.count(b"\n", 0, at) + 1
+        if b"\0" not in text:
+            return text.decode()
+    except UnicodeDecodeError:
+        raise _refused(page, start, "the page is not UTF-8 text") from None
+    raise _refused(page, start, "the page is binary")
 
 
 def _resume(order: list[int], ident: int, at: int) -> int:
     """Where the remembered order goes on after a series that stood elsewhere; ``at`` where it is not near."""
-    try:
-        return order.index(ident, at, at + _LOOK_AHEAD) + 1
-    except ValueError:
-        return at
+    window = order[at : at + _LOOK_AHEAD]
+    return at + window.index(ident) + 1 if ident in window else at
 
 
-def _refused(page: str, start: int, why: str) -> NotMetrics:
-    line = page[start : start + 80].partition("\n")[0].strip()
-    number = page.count("\n", 0, start) + 1
+def _refused(page: bytes, start: int, why: str) -> NotMetrics:
+    line = page[start : start + 80].partition(b"\n")[0].strip().decode("utf-8", "replace")
+    number = page.count(b"\n", 0, start) + 1
     return NotMetrics(f"line {number}: {why} in {line!r}", _HINT)

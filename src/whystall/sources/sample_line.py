@@ -17,8 +17,8 @@ _NEXT = re.compile(r"[ \t]*+,?[ \t]*+")
 _ESCAPE = re.compile(r'\\[\\n"]')
 _ESCAPED = {"\\\\": "\\", "\\n": "\n", '\\"': '"'}
 
-# A label part such as ``,le=`` between two quotes, by the names it gives and the order that sorts them.
-_Shape = tuple[tuple[str, ...], tuple[int, ...] | None]
+# A key without its label values: the metric's name, the labels' names as they stand, and the order that sorts them.
+_Shape = tuple[str, tuple[str, ...], tuple[int, ...] | None]
 _shapes: dict[tuple[str, ...], _Shape] = {}
 _SHAPES_KEPT = 4096
 
@@ -54,17 +54,15 @@ def value_after_key(rest: str) -> float:
 
 def read_key(text: str) -> SeriesKey | None:
     """The key that the whole of ``text`` is, or None where it is none (the line needs the slow path)."""
-    name, brace, body = text.partition("{")
-    if not brace:
-        return SeriesKey(name) if _BARE_NAME.fullmatch(name) else None
-    if "\\" in body or not body.endswith('"}') or not _BARE_NAME.fullmatch(name):
+    if "\\" in text:
         return _whole_key(text)
-    parts = body.split('"')  # without escapes every quote begins or ends a value
-    shape = _shape(tuple(parts[:-1:2]))
-    if parts[-1] != "}" or len(parts) % 2 == 0 or shape is None:
+    parts = text.split('"')  # without escapes every quote begins or ends a value
+    between = tuple(parts[::2])
+    shape = _shapes.get(between) or _shape(between, len(parts))
+    if shape is None:
         return _whole_key(text)
-    names, order = shape
-    pairs = tuple(zip(names, parts[1::2], strict=True))
+    name, labels, order = shape
+    pairs = tuple(zip(labels, parts[1::2], strict=False))
     return SeriesKey(name, pairs if order is None else tuple([pairs[k] for k in order]))
 
 
@@ -90,17 +88,18 @@ def _whole_key(text: str) -> SeriesKey | None:
     return key if end == len(text.strip()) else None
 
 
-def _shape(between: tuple[str, ...]) -> _Shape | None:
-    """The label names from the texts between values: ``('a=', ',b=')``. None where a name is unusual."""
-    known = _shapes.get(between)
-    if known is not None:
-        return known
-    names = tuple(text.removeprefix(",").removesuffix("=") for text in between)
-    plain = tuple(f",{name}=" if k else f"{name}=" for k, name in enumerate(names)) == between
-    if not plain or len(set(names)) < len(names) or not all(map(_BARE_NAME.fullmatch, names)) or "__name__" in names:
+def _shape(between: tuple[str, ...], parts: int) -> _Shape | None:
+    """What the texts between values say: ``('m{a=', ',b=', '}')``. None where something in them is unusual."""
+    name, brace, first = between[0].partition("{")
+    if not _BARE_NAME.fullmatch(name) or parts % 2 == 0 or (brace == "") != (parts == 1):
+        return None
+    names = tuple(text.removeprefix(",").removesuffix("=") for text in (first, *between[1:-1])) if brace else ()
+    plain = tuple(f",{label}=" if k else f"{name}{{{label}=" for k, label in enumerate(names)) + ("}",) * bool(brace)
+    good = len(set(names)) == len(names) and all(map(_BARE_NAME.fullmatch, names)) and "__name__" not in names
+    if not good or (brace and plain != between):
         return None
     order = tuple(sorted(range(len(names)), key=names.__getitem__))
-    shape = (names, None if order == tuple(range(len(names))) else order)
+    shape = (name, names, None if order == tuple(range(len(names))) else order)
     if len(_shapes) < _SHAPES_KEPT:
         _shapes[between] = shape
     return shape
