@@ -113,7 +113,7 @@ def read_metrics(path: Path) -> MetricsFile:
     warnings = [*_about_stream(path.name, stream), *_about_pages(reading, len(table.times))]
     if steps:
         warnings.append(notice("clock_step", path.name, count=steps))
-    warnings += _impossible(path.name, table, reading.builder.nan_samples)
+    warnings += take_out_impossible(path.name, table, reading.builder.nan_samples)
     return MetricsFile(table, tuple(warnings))
 
 
@@ -152,7 +152,7 @@ def _about_pages(reading: _Reading, pages: int) -> list[InputWarning]:
     return found
 
 
-def _impossible(file: str, table: SeriesTable, nan_samples: dict[int, int]) -> list[InputWarning]:
+def take_out_impossible(file: str, table: SeriesTable, nan_samples: dict[int, int]) -> list[InputWarning]:
     """Takes counter samples that no counter has out of the table, and says how many were NaN already."""
     rows = [row for row, key in enumerate(table.keys) if _is_cumulative(key.name, table.types)]
     wrong = 0

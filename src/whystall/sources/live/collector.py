@@ -11,10 +11,14 @@ from typing import Any
 import msgspec
 
 from whystall.errors import TooLittleData, UsageError
-from whystall.model.recording import Health, Recording
+from whystall.model.recording import Health, InputWarning, LogLine, Recording, SeriesTable
 from whystall.model.target import Target
+from whystall.sources.files.metrics import take_out_impossible
+from whystall.sources.files.notices import notice
+from whystall.sources.files.recording import log_anchor, version_of
 from whystall.sources.gpu import GpuRow, gpu_columns
 from whystall.sources.host import HostRow, host_columns
+from whystall.sources.log import read_log
 from whystall.sources.table import TableBuilder
 
 from .access import Access
@@ -24,11 +28,13 @@ from .clock import Clock
 from .facts import ServerFacts, read_facts, read_health
 from .freeze import FreezeWatch
 from .http import Session
-from .log_tail import LogTail
+from .log_tail import HEAD_BYTES, TAIL_BYTES, LogTail
 from .mixed import require_one_server
 from .scraper import Scrape, Scraper
 from .scrubber import mask_secrets
 from .sink import NoSink, Sink
+
+_PAGE = "/metrics"
 
 
 class CollectSpec(msgspec.Struct, frozen=True):
@@ -179,19 +185,45 @@ class _Collection:
             self._log.append(chunk)
 
     def recording(self) -> Recording:
+        table = self._table.table()
         gpu_rows = self._beside.gpu_rows if self._beside else []
         host_rows = self._beside.host_rows if self._beside else []
+        log, notices = self._read_lines(table)
         return Recording(
             target=Target(self._session.address.base),
-            metrics=self._table.table(),
+            metrics=table,
             gpu=gpu_columns([msgspec.convert(row, GpuRow) for row in gpu_rows]),
             host=host_columns([msgspec.convert(row, HostRow) for row in host_rows]),
+            log=log,
             server_info=self._facts.server_info,
-            version=self._facts.version,
+            version=version_of(self._facts.version),
             models=self._facts.models,
             argv=self._argv,
             health=tuple(self._health),
+            warnings=(*self._notices(table), *notices),
         )
+
+    def _notices(self, table: SeriesTable) -> list[InputWarning]:
+        """As a recording that is read tells them; takes samples that cannot be out of the table."""
+        found = take_out_impossible(_PAGE, table, self._table.nan_samples)
+        if self._failed:
+            total = self._failed + self._scrapes
+            found.insert(0, notice("failed_scrapes", _PAGE, count=self._failed, total=total))
+        if self._table.duplicates:
+            found.append(notice("duplicate_series", _PAGE, count=self._table.duplicates))
+        return found
+
+    def _read_lines(self, table: SeriesTable) -> tuple[tuple[LogLine, ...], list[InputWarning]]:
+        if not self._log or not len(table.times) or self._tail is None:
+            return (), []
+        data = b"".join(self._log)
+        text = data.decode("utf-8", "replace")
+        replaced = text.count("\ufffd") - data.count("\ufffd".encode())
+        name = self._tail.path.name
+        notices = [notice("not_utf8_log", name, count=replaced)] if replaced > 0 else []
+        if self._tail.cut:
+            notices.append(notice("long_log", name, head=f"{HEAD_BYTES / 2**20:g}", tail=f"{TAIL_BYTES / 2**20:g}"))
+        return read_log(text.split("\n"), log_anchor(table)), notices
 
 
 async def _until_done(

@@ -24,7 +24,8 @@ class LogTail:
 
     def __init__(self, path: Path) -> None:
         """Raises UsageError where the file cannot be read."""
-        self._path = path
+        self.path = path
+        self.cut = False  # some lines were left out
         self._left = LIMIT_BYTES
         try:
             if not path.is_file():
@@ -38,6 +39,7 @@ class LogTail:
         size = os.fstat(self._file.fileno()).st_size
         if size <= HEAD_BYTES + TAIL_BYTES:
             return self.more()
+        self.cut = True
         head = self._file.read(HEAD_BYTES).rpartition(b"\n")[0]
         self._file.seek(size - TAIL_BYTES)
         self._file.readline()  # most likely half a line
@@ -51,15 +53,16 @@ class LogTail:
         except OSError:
             return b""  # it went away; it may come back
         self._left -= len(chunk)
+        self.cut = self.cut or self._left <= 0
         return chunk
 
     def _reopen_if_replaced(self) -> None:
-        there, ours = self._path.stat(), os.fstat(self._file.fileno())
+        there, ours = self.path.stat(), os.fstat(self._file.fileno())
         if (there.st_ino, there.st_dev) == (ours.st_ino, ours.st_dev):
             if ours.st_size < self._file.tell():
                 self._file.seek(0)
         elif self._file.tell() >= ours.st_size:  # first what was still written to the old one
-            file = self._path.open("rb")
+            file = self.path.open("rb")
             self._file.close()
             self._file = file
 

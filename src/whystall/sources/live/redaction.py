@@ -10,6 +10,7 @@ from typing import Any
 
 from .address import Address
 from .facts import ServerFacts
+from .log_redaction import LogRedactor
 from .pseudonyms import Pseudonyms
 from .scrubber import PLAIN, Scrubber, kind_of
 
@@ -21,33 +22,20 @@ _KEPT_LABELS = frozenset(_LABEL_WORDS.split())
 _CONFIG = "cache_config_info"
 _ROUTE_LABELS = frozenset(("handler", "path", "route"))
 _LABEL = re.compile(r'([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\]|\\.)*)"')
-_LINE = re.compile(
-    r"^(?P<before>\s*(?:\([\w ]+? pid=\d+\)\s*)?)"
-    r"(?P<stamp>(?:DEBUG|INFO|WARNING|ERROR|CRITICAL) [\d-]+ [\d:.,]+ \[[\w./]+:\d+\]\s?)(?P<message>.*)$"
-)
-_LOOSE = re.compile(
-    r"\s*(?:\([\w ]+? pid=\d+\)\s*)?(?:vllm serve|python\S* -m |Capturing CUDA graphs|Loading \w+ checkpoint shards"
-    r"|(?:INFO|WARNING|ERROR|DEBUG):\s|Traceback|[\w.]*(?:Error|Exception)\b)"
-)
-_RAISED = re.compile(r"^(?P<kind>\s*(?:\([\w ]+? pid=\d+\)\s*)?[\w.]*(?:Error|Exception))\b(?!: CUDA|: HIP|: NCCL).*$")
-_REQUEST_LOGGERS = re.compile(
-    r"\[(?:request_)?logger\.py|\b(?:Received|Generated|Added|Aborted) (?:request|response)", re.I
-)
-
-
 _MAX_CACHED = 200_000
 
 
 class Redactor:
     """Stable pseudonyms in pages, log, configuration and arguments. Numbers, and so the diagnosis, stay the same.
 
-    Values of labels and environment variables are kept only where they are known words of the field or numbers. A log
-    line is kept with its message scrubbed; lines that carry requests, and lines of no known form, lose their text.
+    Values of labels and environment variables are kept only where they are known words of the field or numbers, the text
+    of log lines only where the diagnosis reads it.
     """
 
     def __init__(self, address: Address | None = None, secrets: tuple[str, ...] = ()) -> None:
         self._names = Pseudonyms()
         self._scrubber = Scrubber(self._names)
+        self._log = LogRedactor(self._scrubber)
         self._series: dict[str, str] = {}
         for secret in secrets:
             self._names.learn(secret, "secret")
@@ -110,18 +98,7 @@ class Redactor:
 
     def log_line(self, line: str) -> str | None:
         """A line without names; None where nothing of it may stay."""
-        line = line.rstrip("\r")
-        if not line.strip():
-            return line
-        found = _LINE.match(line)
-        if found is None:
-            return self._scrubber.message(_RAISED.sub(r"\g<kind>", line)) if _LOOSE.match(line) else None
-        start = found["before"] + found["stamp"]
-        if _REQUEST_LOGGERS.search(line):
-            return f"{start}[text removed]"
-        message = _RAISED.sub(r"\g<kind>", found["message"])
-        configuration = "args:" in message or "config:" in message
-        return start + (self._scrubber.text(message) if configuration else self._scrubber.message(message))
+        return self._log.line(line)
 
     def _json(self, text: str) -> str:
         if not text:

@@ -44,7 +44,7 @@ _SECRETS = re.compile(
     r"|\b(?=\w*\d)(?=\w*[A-Za-z])[A-Za-z0-9]{32,}\b",
     re.IGNORECASE,
 )
-_REQUEST = re.compile(r"\b(?:chatcmpl|cmpl|embd|resp|req|request|score|rerank|pool|tokn|modelperm)-[\w.:-]+")
+_REQUEST = re.compile(r"(?<![\w-])(?:chatcmpl|cmpl|embd|resp|req|request|score|rerank|pool|tokn|modelperm)-[\w.:-]+")
 _URL = re.compile(r"\b[A-Za-z][A-Za-z0-9+.-]*://[^\s'\"<>,)\]}]+")
 _EMAIL = re.compile(r"\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+\b|\b[a-z_][\w-]*@[a-z][\w-]*\b")
 _QUOTED_PATH = re.compile(r"""(?P<quote>['"])(?P<path>(?:~|\.{1,2}|[A-Za-z]:)?[/\\][^'"\n]*)(?P=quote)""")
