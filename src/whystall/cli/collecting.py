@@ -1,19 +1,57 @@
-"""A live reading, with its progress shown."""
+"""A target, live or recorded, becomes a recording, with the progress shown."""
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
+from msgspec.structs import replace
+
+from whystall.errors import NotARecording
+from whystall.model.recording import Recording
 from whystall.model.text import Text
-from whystall.sources.live.collector import CollectSpec, Progress
+from whystall.sources.files.log_file import read_log_file
+from whystall.sources.files.recording import argv_of, log_anchor, read_recording
+from whystall.sources.live.collector import CollectSpec, Progress, collect
+from whystall.sources.log import read_log
 
 from .reading import Reading
 
 _LOOKING = Text("looking", "正在观察")
 _SCRAPES = Text("{scrapes} scrapes", "{scrapes} 次抓取")
 _FAILED = Text("{scrapes} scrapes, {failed} failed", "{scrapes} 次抓取,{failed} 次失败")
+
+
+def recording_of(reading: Reading, lang: str) -> Recording:
+    """What is to be seen of the target: a folder's recording, or a live server's after ``reading.seconds``.
+
+    With a folder, a log and a command line that were named take the place of the folder's own. Raises what reading
+    raises, and :class:`~whystall.errors.NotARecording` for a path that is not there.
+    """
+    path = Path(reading.target)
+    if path.exists():
+        return _with_named(read_recording(path), reading)
+    if _looks_like_a_path(reading.target):
+        raise NotARecording(f"there is no {reading.target}", "Give a server's address, or a folder that is there.")
+    with shown_progress(lang) as show:
+        return asyncio.run(collect(collect_spec(reading), progress=show))
+
+
+def _looks_like_a_path(target: str) -> bool:
+    return target.startswith((".", "/", "~")) or ("/" in target and ":" not in target)
+
+
+def _with_named(recording: Recording, reading: Reading) -> Recording:
+    if reading.server_args:
+        recording = replace(recording, argv=argv_of(reading.server_args))
+    if reading.log is None:
+        return recording
+    file = read_log_file(reading.log)
+    lines = read_log(file.lines, log_anchor(recording.metrics))
+    return replace(recording, log=lines, warnings=(*recording.warnings, *file.warnings))
 
 
 def collect_spec(reading: Reading) -> CollectSpec:

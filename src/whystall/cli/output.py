@@ -32,6 +32,12 @@ class Output(msgspec.Struct, frozen=True):
         """Columns of the terminal, 80 where there is none; long lines are hard to read, so at most 120."""
         return min(shutil.get_terminal_size((80, 24)).columns, 120) if self.file is None else 80
 
+    def check(self) -> None:
+        """Raise before the work, not after it, where the file could not be written."""
+        folder = self.file.parent if self.file else Path()
+        if self.file and not (os.access(self.file, os.W_OK) if self.file.exists() else os.access(folder, os.W_OK)):
+            raise UsageError(f"{self.file} cannot be written", "Choose another -o FILE, in a folder that is there.")
+
     def write(self, text: str) -> None:
         """Write the answer. Raises :class:`~whystall.errors.UsageError` where the file cannot be written."""
         body = text if text.endswith("\n") else text + "\n"
