@@ -29,6 +29,8 @@ FILES = (
 # A page could otherwise forge the line that begins the next scrape.
 _FORGED = re.compile(rb"^# scrape ", re.MULTILINE)
 
+_NAME = re.compile(r"\w+")
+
 
 class Recorder:
     """A :class:`~.sink.Sink` that writes the folder layout of a recording; a context manager.
@@ -63,8 +65,8 @@ class Recorder:
         self._stream("metrics.prom.gz").write(b"# scrape %.3f\n%b%b" % (t, kept, end))
 
     def failed(self, t: float, error: str) -> None:
-        word = "".join(error.split()) or "Failed"
-        self._stream("metrics.prom.gz").write(f"# scrape {t:.3f} failed {word}\n".encode())
+        word = _NAME.match(error)
+        self._stream("metrics.prom.gz").write(f"# scrape {t:.3f} failed {word[0] if word else 'Failed'}\n".encode())
 
     def health(self, health: Health) -> None:
         self._rows("health.jsonl.gz", [{"t": health.t, "status": health.status}])

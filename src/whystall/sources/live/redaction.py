@@ -63,9 +63,6 @@ class Redactor:
             before = word
         return tuple(found)
 
-    def error(self, error: str) -> str:
-        return self._scrubber.text(error)
-
     def page(self, body: bytes) -> bytes:
         """A metrics page without its HELP lines and other comments but TYPE."""
         lines = body.decode("utf-8", "replace").split("\n")
