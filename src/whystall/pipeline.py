@@ -8,6 +8,8 @@ import msgspec
 
 from whystall.causes.judge import judge, worst
 from whystall.errors import NotMetrics, TooLittleData
+from whystall.evidence.comparison import compare_engines
+from whystall.model.comparison import Comparison
 from whystall.model.diagnosis import Notice
 from whystall.model.engine_state import EngineState
 from whystall.model.recording import Recording
@@ -44,6 +46,11 @@ def _finding(state: EngineState, target: str, slo: Slo | None, notices: tuple[No
     diagnosis = judge(state, target, slo=slo, notices=notices)
     diagnosis = msgspec.structs.replace(diagnosis, memory=gpu_memory(state))
     return Finding(diagnosis, timeline(state) if len(state.dt) else None)
+
+
+def compare(a: Recording, b: Recording) -> Comparison:
+    """What differs between two recordings, and what changed first. Raises what :func:`states_of` raises of either."""
+    return compare_engines(states_of(a), states_of(b), (a.target.text, b.target.text))
 
 
 def states_of(recording: Recording) -> list[EngineState]:

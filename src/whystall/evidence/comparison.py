@@ -10,7 +10,7 @@ import numpy as np
 
 from whystall.model.comparison import Comparison, Departure, FigureChange, SettingChange, Side
 from whystall.model.configuration import Configuration
-from whystall.model.diagnosis import Onset
+from whystall.model.diagnosis import Onset, Window
 from whystall.model.engine_state import Bools, EngineState, Floats
 
 from .figures import FIGURES, Figure
@@ -24,9 +24,19 @@ LEAST_INTERVALS = 5  # fewer tell no range
 WIDTH_SIGMAS, WIDTH_SHARE = 4.0, 0.3
 # Names of flags whose values are nobody's business.
 SECRET = ("key", "token", "password", "secret", "credential")
+# What users feel counts before what a part of it or a gauge shows, where both changed.
+FELT = {"ttft_mean": 2.0, "itl_mean": 2.0, "client_ttft": 1.9, "e2e_mean": 1.8, "output_rate": 1.7, "finish_rate": 1.7}
+MOST_TIMES = 100.0  # beyond it one change is as good as another: a queue that was empty has grown by any factor
 _PROPERTIES = tuple(
     name for name in Configuration.__struct_fields__ if name not in ("flags", "limits", "weights_bytes", "graph_bytes")
 )
+
+
+def compare_engines(a: list[EngineState], b: list[EngineState], targets: tuple[str, str]) -> Comparison:
+    """All engines of two targets; the outer comparison is of the pair that changed most. Neither list may be empty."""
+    found = [compare(x, y, (side(x, targets[0]), side(y, targets[1]))) for x, y in pairs(a, b)]
+    top = max(found, key=_most)
+    return top if len(found) == 1 else msgspec.structs.replace(top, engines=tuple(found))
 
 
 def compare(a: EngineState, b: EngineState, sides: tuple[Side, Side]) -> Comparison:
@@ -34,6 +44,29 @@ def compare(a: EngineState, b: EngineState, sides: tuple[Side, Side]) -> Compari
     settings = tuple(compare_settings(a, b))
     figures = tuple(compare_figures(a, b))
     return Comparison(*sides, settings, figures, departures(a, b))
+
+
+def side(state: EngineState, target: str) -> Side:
+    """One side as it is named in a report."""
+    scrapes = len(state.t_end) + 1
+    return Side(target, state.engine, Window(state.start, state.start + state.seconds, state.seconds, scrapes))
+
+
+def most_changed(figures: tuple[FigureChange, ...]) -> FigureChange | None:
+    """The figure that changed most, of those of which one can say better or worse."""
+    return max((one for one in figures if one.differs and one.better != "neither"), key=size, default=None)
+
+
+def _most(comparison: Comparison) -> float:
+    top = most_changed(comparison.figures)
+    return size(top) if top else 0.0
+
+
+def size(change: FigureChange) -> float:
+    """How much a figure changed: the logarithm of its ratio, weighed by what users feel."""
+    # From nothing to something has no ratio; count it as a doubling.
+    logarithm = abs(math.log(change.ratio)) if change.ratio else math.log(2.0)
+    return FELT.get(change.id, 1.0) * min(logarithm, math.log(MOST_TIMES))
 
 
 def pairs(a: list[EngineState], b: list[EngineState]) -> list[tuple[EngineState, EngineState]]:

@@ -84,7 +84,7 @@ def _first_step(diagnosis: Diagnosis, lang: str) -> str:
         first = diagnosis.remedies[0]
         restart = say("needs_restart", lang)
         tail = (f"（{restart}）" if lang == "zh" else f" ({restart})") if first.restart else ""
-        return clean(first.text.in_(lang)) + tail
+        return clean(first.text.in_(lang)).rstrip(".。" if tail else "") + tail
     if diagnosis.verdict == "unknown":
         missing = diagnosis.coverage.missing
         return clean(missing[0].how.in_(lang)) if missing else say("watch_longer", lang)

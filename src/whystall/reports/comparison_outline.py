@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-
+from whystall.evidence.comparison import most_changed
 from whystall.model.comparison import Comparison, Departure, FigureChange, SettingChange, Side
 
 from .figures import clock, day_and_clock, duration, figure
@@ -12,9 +11,6 @@ from .phrases import say
 from .printable import clean
 
 GROUPS = ("workload", "latency", "throughput", "saturation", "host", "gpu", "client")
-# What users feel counts before what a part of it or a gauge shows, where both changed.
-FELT = {"ttft_mean": 2.0, "itl_mean": 2.0, "client_ttft": 1.9, "e2e_mean": 1.8, "output_rate": 1.7, "finish_rate": 1.7}
-MOST_TIMES = 100.0  # beyond it one change is as good as another: a queue that was empty has grown by any factor
 MOST_NAMED = 3
 MOST_RATIO = 1000
 
@@ -26,19 +22,12 @@ def answer_lines(comparison: Comparison, lang: str) -> tuple[str, str, str]:
 
 def headline(comparison: Comparison, lang: str) -> str:
     """The figure that changed most, of those of which one can say better or worse."""
-    worst = max((one for one in comparison.figures if one.differs and one.better != "neither"), key=size, default=None)
+    worst = most_changed(comparison.figures)
     if worst is None:
         return say("compare_same", lang)
     said = {"label": worst.label.in_(lang), "times": _times(worst)}
     said |= {"a": figure(worst.a, worst.unit, lang), "b": figure(worst.b, worst.unit, lang)}
     return say("compare_most_times" if worst.ratio else "compare_most", lang, **said)
-
-
-def size(change: FigureChange) -> float:
-    """How much a figure changed, in logarithms, weighed by what users feel."""
-    # From nothing to something has no ratio; count it as a doubling.
-    logarithm = abs(math.log(change.ratio)) if change.ratio else math.log(2.0)
-    return FELT.get(change.id, 1.0) * min(logarithm, math.log(MOST_TIMES))
 
 
 def comparison_tables(comparison: Comparison, lang: str) -> list[Table]:

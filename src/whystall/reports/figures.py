@@ -10,6 +10,7 @@ from .phrases import say
 _DURATIONS = ((1e-6, "µs"), (1e-3, "ms"), (1.0, "s"))
 _BYTES = ((2.0**40, "TiB"), (2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"))
 _CLOCKS = ((1e9, "GHz"), (1e6, "MHz"))
+MANIFOLD = 2.0  # from here on "2.9×" reads better than "290%"
 _SIGNS = {"x": "×", "count": "", "": "", "1": "", "c": "°C", "celsius": "°C"}
 
 
@@ -26,7 +27,7 @@ def figure(value: float | None, unit: str, lang: str) -> str:
     if unit in ("s", "seconds"):
         return duration(value)
     if unit in ("ratio", "share"):
-        return percent(value)
+        return percent(value) if abs(value) < MANIFOLD else f"{number(value)}×"
     if unit in ("bytes", "B"):
         return scaled(value, _BYTES, "B")
     if unit.lower() == "hz":
@@ -39,7 +40,7 @@ def _with_unit(text: str, unit: str, lang: str) -> str:
     if sign is not None:
         return text + sign
     word = {"tok/s": "unit_tokens_per_s", "1/s": "unit_per_s", "req": "unit_requests", "req/s": "unit_requests_per_s"}
-    name = say(word[unit], lang) if unit in word else unit.replace("_", " ")
+    name = say(word[unit], lang) if unit in word else unit.removeprefix("1").replace("_", " ")
     return f"{text}{name}" if name.startswith("/") else f"{text} {name}"
 
 

@@ -51,7 +51,7 @@ def embedded(json: str) -> Markup:
     return Markup(json.translate({ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}))
 
 
-def _said(lang: str, key: str, **values: str) -> str:
+def _said(lang: str, key: str, **values: object) -> str:
     return say(key, lang, **values)
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from whystall.errors import WhystallError
 from whystall.model.failure import Failure
@@ -22,9 +24,15 @@ class JsonRenderer:
 
 def to_json(noun: msgspec.Struct, lang: str) -> str:
     """Any published noun as JSON: its schema's name first, texts in ``lang``, null for a number that is not one."""
-    body: dict[str, Any] = msgspec.to_builtins(noun, enc_hook=encode_hook(lang))
+    body: dict[str, Any] = msgspec.to_builtins(noun, enc_hook=_hook(lang))
     ordered = {"schema": body["schema"]} | body if "schema" in body else body
     return msgspec.json.format(msgspec.json.encode(ordered), indent=2).decode()
+
+
+def _hook(lang: str) -> Callable[[object], object]:
+    texts = encode_hook(lang)
+    # What comes from an array is numpy's kind of float, integer or truth, which the encoder does not take for one.
+    return lambda value: value.item() if isinstance(value, np.generic) else texts(value)
 
 
 def error_json(error: WhystallError) -> str:

@@ -31,6 +31,7 @@ class EvidenceRow(msgspec.Struct, frozen=True):
     value: str
     strength: float
     speaks: str
+    neutral: bool
     source: str
     over: str
     onset: str

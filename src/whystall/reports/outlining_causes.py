@@ -76,6 +76,7 @@ def _evidence(evidence: Evidence, lang: str) -> EvidenceRow:
         value=figure(evidence.value, clean(evidence.unit), lang),
         strength=evidence.strength,
         speaks=say(_speaks(evidence.strength), lang),
+        neutral=_speaks(evidence.strength) == "neutral",
         source=say_or(f"signal_{evidence.source}", evidence.source, lang),
         over=duration(evidence.window_s) if evidence.window_s else "",
         onset=onset_text(evidence.onset, lang) if evidence.onset else "",

@@ -25,14 +25,20 @@ def tables(diagnosis: Diagnosis, lang: str) -> tuple[Table, ...]:
 
 
 def _table(id: str, lang: str, columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> Table:
-    return Table(id, say(id, lang), tuple(say(column, lang) for column in columns), tuple(rows))
+    # A column in which nothing stands would only take room.
+    kept = [at for at in range(len(columns)) if at == 0 or any(row[at] for row in rows)]
+    shown = tuple(tuple(row[at] for at in kept) for row in rows)
+    return Table(id, say(id, lang), tuple(say(columns[at], lang) for at in kept), shown)
 
 
 def _ruled_out(diagnosis: Diagnosis, lang: str) -> Table:
-    rows = [
-        (f"{cause_title(one.id, lang)} ({clean(one.id)})", clean(one.because.in_(lang))) for one in diagnosis.ruled_out
-    ]
-    return _table("ruled_out", lang, ("cause", "because"), [tuple(row) for row in rows])
+    # One number often rules out several causes: they share a row.
+    causes: dict[str, list[str]] = {}
+    for one in diagnosis.ruled_out:
+        causes.setdefault(clean(one.because.in_(lang)), []).append(cause_title(one.id, lang))
+    comma = say("comma", lang)
+    rows: list[tuple[str, ...]] = [(comma.join(titles), because) for because, titles in causes.items()]
+    return _table("ruled_out", lang, ("cause", "because"), rows)
 
 
 def _remedies(diagnosis: Diagnosis, lang: str) -> Table:
@@ -44,7 +50,11 @@ def _remedy(remedy: Remedy, lang: str) -> tuple[str, ...]:
     flags = " ".join(f"{clean(flag)} {clean(value)}".strip() for flag, value in remedy.change.items())
     text = clean(remedy.text.in_(lang))
     restart = say("needs_restart", lang) if remedy.restart else ""
-    what = text + (f" [{flags}]" if flags and flags not in text else "") + (f" ({restart})" if restart else "")
+    what = (
+        text.rstrip(".。")
+        + (f" [{flags}]" if flags and flags not in text else "")
+        + (f" ({restart})" if restart else "")
+    )
     effects = [
         say("effect_value", lang, name=say_or(name, _metric(name), lang), **_range(low=r.low, mid=r.mid, high=r.high))
         for name, r in remedy.effect.items()

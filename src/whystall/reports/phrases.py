@@ -81,6 +81,10 @@ PHRASES: dict[str, Text] = {
     "from": Text("From", "来源"),
     "over": Text("Over", "统计区间"),
     "departs": Text("departs from this server's baseline", "偏离此服务器的基线"),
+    "speaks_neither": Text(
+        "{count} more speak neither way; --json has them", "另有 {count} 项不偏向任何一方；见 --json"
+    ),
+    "neutral_rows": Text("{count} that speak neither way", "不偏向任何一方的 {count} 项"),
     # limits
     "name": Text("Name", "名称"),
     "known": Text("How known", "如何得知"),
@@ -147,6 +151,7 @@ PHRASES: dict[str, Text] = {
     "effect_value": Text("{name} {mid} ({low} to {high})", "{name} {mid}（{low} 至 {high}）"),
     "risk": Text("Risk", "风险"),
     "undo": Text("Undo", "回退"),
+    "comma": Text(", ", "、"),
     "colon": Text(": ", "："),
     # numbers
     "not_seen": Text("not seen", "未见"),
@@ -223,8 +228,9 @@ PHRASES: dict[str, Text] = {
         "图表需要 JavaScript；页面其余部分不需要。",
     ),
     "chart_help": Text(
-        "Hover, or focus a chart and use the arrow keys; drag to zoom, double-click to reset.",
-        "悬停查看，或聚焦图表后使用方向键；拖动缩放，双击还原。",
+        "Hover, or focus a chart and use the arrow keys; drag to zoom, double-click to reset. "
+        "Lines bridge up to five intervals without a value.",
+        "悬停查看，或聚焦图表后使用方向键；拖动缩放，双击还原。折线会跨越最多五个无值的区间。",
     ),
     "chart_onset": Text("onset", "起点"),
     "chart_onset_range": Text("shaded: 90% interval of the onset", "阴影：起点的 90% 区间"),

@@ -190,7 +190,11 @@ def _grid(table: Table) -> Grid:
 def _evidence(page: Outline) -> list[RenderableType]:
     if not page.evidence:
         return []
-    return [heading(say("evidence", page.lang)), *(Padding(_row(row), (0, 0, 0, 2)) for row in page.evidence)]
+    shown = [row for row in page.evidence if not row.neutral]
+    rest = len(page.evidence) - len(shown)
+    parts: list[RenderableType] = [heading(say("evidence", page.lang))]
+    parts += [Padding(_row(row), (0, 0, 0, 2)) for row in shown]
+    return parts + ([Line("  " + say("speaks_neither", page.lang, count=rest), style="dim")] if rest else [])
 
 
 def _row(row: EvidenceRow) -> RenderableType:
@@ -219,8 +223,9 @@ def _coverage(page: Outline) -> list[RenderableType]:
         facts.append(Fact(say("unknown_names", page.lang), page.unknown_names))
     parts: list[RenderableType] = [heading(say("coverage", page.lang)), facts_grid(tuple(facts), indent=2)]
     missing = page.table("missing")
-    for signal, settles, how in missing.rows if missing else ():
+    for signal, *settled, how in missing.rows if missing else ():
+        settles = "".join(settled)  # no such column where nothing would settle a cause
         mark = Line.assemble("  – ", (signal, "bold"), "  ")
-        what = Line.assemble((say("would_settle", page.lang) + say("colon", page.lang), "dim"), settles or "–")
-        parts.append(Hanging(mark, Group(what, Line(how))))
+        what = Line.assemble((say("would_settle", page.lang) + say("colon", page.lang), "dim"), settles)
+        parts.append(Hanging(mark, Group(what, Line(how)) if settles else Line(how)))
     return parts

@@ -1,7 +1,11 @@
 import json
 
+import msgspec
+import numpy as np
+
 import findings
-from whystall.reports import render
+from whystall.model.diagnosis import Impact
+from whystall.reports import Finding, render
 
 # DESIGN.md, section 2.
 CONTRACT = "schema target engine window verdict headline causes ruled_out evidence remedies anomalies impact coverage"
@@ -36,3 +40,11 @@ def test_several_engines_are_all_there():
 def test_hostile_text_is_kept_as_it_was():
     label = "\x1b[31m</script>"
     assert json.loads(render(findings.hostile(label), "json"))["target"] == label
+
+
+def test_numbers_of_an_array_are_numbers():
+    impact = Impact(ttft_p95_s=np.float64(0.25), queue_s=np.float64("nan"))
+    finding = Finding(msgspec.structs.replace(findings.healthy().diagnosis, impact=impact))
+    body = json.loads(render(finding, "json"))["impact"]
+    assert body["ttft_p95_s"] == 0.25
+    assert body["queue_s"] is None

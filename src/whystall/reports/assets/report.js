@@ -105,7 +105,8 @@
     const edge = left + width - 4 * devicePixelRatio;
     for (const line of panel.lines) {
       if (line.limit == null) continue;
-      const name = line.limit_label || figure(line.limit, panel.unit);
+      const level = figure(line.limit, panel.unit), given = line.limit_label;
+      const name = given.includes(level) ? given : `${given} ${level}`.trim();
       if (line.limit > u.scales.y.max) {
         above += 1;
         label(ctx, "▲ " + engine.words.above.replace("{label}", name), edge, up + 14 * above * devicePixelRatio, "right", color("muted"));
@@ -116,6 +117,24 @@
       label(ctx, name, edge, y - 2 * devicePixelRatio, "right", color("limit"));
     }
   });
+
+  // A mean has no value in an interval without a request. A short gap is bridged, a longer one stays open.
+  const BRIDGED = 5;
+  const gaps = (t) => {
+    const step = t.length > 1 ? (t[t.length - 1] - t[0]) / (t.length - 1) : 1;
+    return (u, series, first, last, found) => {
+      const widest = u.valToPos((BRIDGED + 0.5) * step, "x", true) - u.valToPos(0, "x", true);
+      return found.filter(([from, to]) => to - from > widest);
+    };
+  };
+
+  // A value that no line reaches is drawn as a dot.
+  const alone = (values) => {
+    const near = (i, side) => values.slice(side < 0 ? Math.max(0, i - BRIDGED) : i + 1, side < 0 ? i : i + 1 + BRIDGED);
+    const empty = (some) => some.every((value) => value == null);
+    const dots = values.flatMap((value, i) => (value != null && empty(near(i, -1)) && empty(near(i, 1)) ? [i] : []));
+    return (u, series) => dots.filter((i) => i >= u.series[series].idxs[0] && i <= u.series[series].idxs[1]);
+  };
 
   const options = (engine, panel, width) => ({
     width,
@@ -134,8 +153,8 @@
     series: [
       { label: engine.words.time, value: (u, at) => (at == null ? "–" : `${span(at)} · ${clock(engine.start + at)}`) },
       ...panel.lines.map((line, i) => ({
-        label: line.label, stroke: color("s" + (i % 4)), width: 1.75, dash: DASHES[i % 4], spanGaps: false,
-        points: { show: engine.t.length < 3 }, value: (u, value) => figure(value, panel.unit),
+        label: line.label, stroke: color("s" + (i % 4)), width: 1.75, dash: DASHES[i % 4], gaps: gaps(engine.t),
+        points: { show: true, size: 4, filter: alone(line.values) }, value: (u, value) => figure(value, panel.unit),
       })),
     ],
     hooks: { drawClear: [onsetShade(engine)], draw: [onsetLines(engine), limitLines(engine, panel)] },
