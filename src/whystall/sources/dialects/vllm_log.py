@@ -67,7 +67,6 @@ GIB = float(1024**3)
 # In this order the first that fits names the line.
 EVENTS: tuple[EventPattern, ...] = (
     # start-up, and what it says of the configuration
-    _event("version", "] version ", r"version ([0-9.]{1,20})"),
     _event("non_default_args", "non-default args: {"),
     _event("engine_config", "Initializing a V1 LLM engine (v"),
     _event("engine_config", "Initializing an LLM engine (v"),
@@ -80,6 +79,7 @@ EVENTS: tuple[EventPattern, ...] = (
     _event("model_loading", "Model loading took ", rf"took {_NUMBER} GiB", GIB),
     _event("model_loading", "Loading model weights took ", rf"took {_NUMBER} GB", GIB),
     _event("kv_memory", "Available KV cache memory: ", r"memory: (-?\d[\d,]*(?:\.\d+)?) GiB", GIB),
+    _event("kv_memory", " GiB for KV cache", rf"Explicitly set \({_NUMBER}/", GIB),
     _event("kv_size", " KV cache size: ", rf"size: {_NUMBER} tokens"),
     _event("kv_blocks", "# GPU blocks: ", r"# GPU blocks: (\d{1,12})"),
     _event("kv_blocks_override", "Overriding num_gpu_blocks=", r"num_gpu_blocks_override=(\d{1,12})"),
