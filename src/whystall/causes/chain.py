@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from whystall.model.diagnosis import Evidence, Why
 from whystall.model.text import Text
 
 from .entry import CauseEntry
 
 
-def chain(cause: CauseEntry, evidence: dict[str, Evidence]) -> tuple[Why, ...] | None:
-    """The links whose checks hold, symptom first. None when a link that must hold does not: then it is no such cause."""
+class Chain(NamedTuple):
+    """The links that hold, symptom first; ``complete`` is False where evidence for a link that must hold was not seen."""
+
+    whys: tuple[Why, ...]
+    complete: bool
+
+
+def chain(cause: CauseEntry, evidence: dict[str, Evidence]) -> Chain | None:
+    """The chain of a cause. None when a link that must hold was checked and does not: then it is no such cause."""
     whys: list[Why] = []
+    complete = True
     for link in cause.links:
-        if all(need.evidence in evidence and need.holds(evidence[need.evidence].strength) for need in link.needs):
-            names = tuple(need.evidence for need in link.needs)
+        names = tuple(need.evidence for need in link.needs)
+        if not all(name in evidence for name in names):
+            complete &= link.optional
+        elif all(need.holds(evidence[need.evidence].strength) for need in link.needs):
             whys.append(Why(filled(link.claim, evidence), names, True, link.rejects))
         elif not link.optional:
             return None
-    return tuple(whys) if whys else None
+    return Chain(tuple(whys), complete) if whys else None
 
 
 def filled(text: Text, evidence: dict[str, Evidence]) -> Text:

@@ -46,6 +46,9 @@ class CauseEntry(msgspec.Struct, frozen=True):
     ``logit P(cause | evidence) = bias + sum(weights[id] x strength(id))`` over the evidence that was seen (method.md 2.3);
     the bias is the log odds when nothing speaks for it. ``order`` breaks ties between equally sure causes: the lower one
     stands first. ``limit`` names the server's limit that binds, ``explains_idle`` marks what a healthy server may carry.
+    A change of the workload hurts through a limit that it loads: ``acts_through`` names those, and where one of them is
+    found the trigger is no surer than the limit.
+    ``hurts_as`` names the kinds of loss that it can make (``evidence/symptoms.py``); it is weighed only where one is seen.
     ``onset_from`` lists evidence whose own onset is the cause's, tried in order before the incident's.
     """
 
@@ -59,8 +62,10 @@ class CauseEntry(msgspec.Struct, frozen=True):
     links: tuple[Link, ...]
     first_step: Text
     look_alikes: tuple[LookAlike, ...] = ()
+    hurts_as: tuple[str, ...] = ()
     limit: str | None = None
     order: int = 5
     explains_idle: bool = False
     onset_from: tuple[str, ...] = ()
+    acts_through: tuple[str, ...] = ()
     settled_by: tuple[str, ...] = ()  # signals that decide for or against it

@@ -26,7 +26,7 @@ from whystall.model.slo import Slo
 from whystall.model.text import Text
 
 from .catalogue import catalogue
-from .chain import chain
+from .chain import Chain, chain
 from .coverage import coverage
 from .entry import CauseEntry
 from .headline import headline
@@ -38,6 +38,8 @@ ANSWER = 0.6
 SHOWN = 0.5
 # Candidates of an "unknown".
 CANDIDATE = 0.15
+# A kind of loss that fills less of the incident is a side effect.
+KIND_SHARE = 0.1
 # Fewer usable intervals give no rate and its check.
 MIN_INTERVALS = 2
 _NO_TEXT = Text("", "")
@@ -51,10 +53,10 @@ def judge(state: EngineState, target: str, *, slo: Slo | None = None, notices: t
     evidence = collect(scene)
     entries = catalogue()
     chains = {name: chain(entry, evidence) for name, entry in entries.items() if _may_stand(entry, scene)}
-    held = {name: links for name, links in chains.items() if links is not None}
-    probability = marginals({name: log_odds(entries[name], evidence) for name in held})
+    held = {name: found for name, found in chains.items() if found is not None}
+    probability = _through_limits(marginals({name: log_odds(entries[name], evidence) for name in held}), entries)
     causes = _causes(scene, entries, held, probability, evidence)
-    verdict, causes, why = _verdict(scene, causes, evidence, entries)
+    verdict, causes, why = _verdict(scene, causes, held, entries)
     costs = impact(scene)
     return Diagnosis(
         target=target,
@@ -76,21 +78,33 @@ def judge(state: EngineState, target: str, *, slo: Slo | None = None, notices: t
 
 
 def _may_stand(entry: CauseEntry, scene: Scene) -> bool:
-    """What explains an idle server does not explain a loss, and the other way round."""
-    return entry.explains_idle != scene.focus.hurts
+    """What explains an idle server does not explain a loss; and a cause makes its own kinds of loss only."""
+    if not scene.focus.hurts:
+        return entry.explains_idle
+    return any(scene.focus.kinds.get(kind, 0.0) >= KIND_SHARE for kind in entry.hurts_as)
+
+
+def _through_limits(probability: dict[str, float], entries: dict[str, CauseEntry]) -> dict[str, float]:
+    """A trigger is no surer than the limit through which it hurts, where such a limit was found."""
+    result = dict(probability)
+    for name in probability:
+        limits = [probability.get(limit, 0.0) for limit in entries[name].acts_through]
+        if limits and max(limits) >= SHOWN:
+            result[name] = min(probability[name], max(limits))
+    return result
 
 
 def _causes(
     scene: Scene,
     entries: dict[str, CauseEntry],
-    held: dict[str, tuple[Why, ...]],
+    held: dict[str, Chain],
     probability: dict[str, float],
     evidence: dict[str, Evidence],
 ) -> tuple[Cause, ...]:
     """Causes worth showing, the surest first; rounded to hundredths, so that equally sure ones stand in catalogue order."""
     rounded = {name: round(p, 2) for name, p in probability.items() if p >= CANDIDATE}
     names = sorted(rounded, key=lambda n: (-rounded[n], entries[n].order, n))
-    return tuple(_cause(scene, entries[n], held[n], rounded[n], evidence) for n in names)
+    return tuple(_cause(scene, entries[n], held[n].whys, rounded[n], evidence) for n in names)
 
 
 def _cause(
@@ -122,13 +136,14 @@ def _onset(scene: Scene, entry: CauseEntry, evidence: dict[str, Evidence]) -> On
 
 
 def _verdict(
-    scene: Scene, causes: tuple[Cause, ...], evidence: dict[str, Evidence], entries: dict[str, CauseEntry]
+    scene: Scene, causes: tuple[Cause, ...], held: dict[str, Chain], entries: dict[str, CauseEntry]
 ) -> tuple[Verdict, tuple[Cause, ...], Text]:
     if not scene.focus.hurts:
         shown = tuple(c for c in causes if c.probability >= SHOWN)
         return "healthy", shown, entries[shown[0].id].title if shown else _NO_TEXT
-    if causes and causes[0].probability >= ANSWER:
-        return "bottleneck", tuple(c for c in causes if c.probability >= SHOWN), _NO_TEXT
+    named = tuple(c for c in causes if c.probability >= SHOWN and held[c.id].complete)
+    if named and named[0].probability >= ANSWER:
+        return "bottleneck", named, _NO_TEXT
     return "unknown", causes[:2], _open_question(scene, causes, entries)
 
 

@@ -24,6 +24,8 @@ LEAST_INTERVALS = 5  # fewer tell no range
 WIDTH_SIGMAS, WIDTH_SHARE = 4.0, 0.3
 # Names of flags whose values are nobody's business.
 SECRET = ("key", "token", "password", "secret", "credential")
+# Where a server listens says nothing of how fast it is.
+ADDRESSES = ("host", "port", "uds", "root_path")
 # What users feel counts before what a part of it or a gauge shows, where both changed.
 FELT = {"ttft_mean": 2.0, "itl_mean": 2.0, "client_ttft": 1.9, "e2e_mean": 1.8, "output_rate": 1.7, "finish_rate": 1.7}
 MOST_TIMES = 100.0  # beyond it one change is as good as another: a queue that was empty has grown by any factor
@@ -86,7 +88,7 @@ def compare_settings(a: EngineState, b: EngineState) -> Iterator[SettingChange]:
     first, second = a.configuration, b.configuration
     for name in _PROPERTIES:
         yield from _changed(name, "property", _text(getattr(first, name)), _text(getattr(second, name)))
-    for name in sorted({*first.flags, *second.flags}):
+    for name in sorted({*first.flags, *second.flags}.difference(ADDRESSES)):
         yield from _changed(name, "flag", _flag(name, first), _flag(name, second))
     limits = [{limit.name: f"{limit.value:g}" for limit in state.limits} for state in (a, b)]
     for name in sorted({*limits[0], *limits[1]}):

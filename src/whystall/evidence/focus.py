@@ -10,7 +10,7 @@ from whystall.model.diagnosis import Onset
 from whystall.model.engine_state import EngineState
 from whystall.model.slo import Slo
 
-from .symptoms import runs, symptoms
+from .symptoms import runs, symptoms, usual_itl
 from .thresholds import level
 
 Floats = NDArray[np.float64]
@@ -41,7 +41,7 @@ class Focus(msgspec.Struct, frozen=True):
 def focus(state: EngineState, slo: Slo | None = None) -> Focus:
     """The worst episode of the window. Episodes are flagged intervals joined over short gaps."""
     flags = {kind: flag & state.valid for kind, flag in symptoms(state, slo).items()}
-    best = max(_episodes(state, flags), key=lambda e: e[2], default=None)
+    best = _hang(state, flags["stall"]) or max(_episodes(state, flags), key=lambda e: e[2], default=None)
     m = len(state.dt)
     if best is None:
         return Focus(np.ones(m, dtype=bool), np.zeros(m, dtype=bool), False, None, {}, flags)
@@ -55,34 +55,64 @@ def focus(state: EngineState, slo: Slo | None = None) -> Focus:
     return Focus(inside, before, True, onset, kinds, flags)
 
 
+def _hang(state: EngineState, stall: Bools) -> tuple[int, int, float] | None:
+    """A standstill that lasts to the window's end is the incident, whatever hurt before it."""
+    last = runs(stall)[-1:]
+    if not last or last[0][1] < len(stall) or state.dt[last[0][0] :].sum() < level("hang_min"):
+        return None
+    return last[0][0], last[0][1], float(state.dt[last[0][0] :].sum())
+
+
 def _episodes(state: EngineState, flags: dict[str, Bools]) -> list[tuple[int, int, float]]:
-    """(first, last + 1, weight) of each episode that is long enough."""
-    anything = np.logical_or.reduce(list(flags.values()))
+    """(first, last + 1, weight) of each episode that is long enough; standstills are episodes of their own."""
+    rest = np.logical_or.reduce([flag for kind, flag in flags.items() if kind != "stall"]) & ~flags["stall"]
     severity = np.add.reduce([_WEIGHTS[kind] * flag * state.dt for kind, flag in flags.items()])
-    gap = max(level("episode_gap"), 2.5 * float(np.median(state.dt))) if len(state.dt) else 0.0
-    joined: list[list[int]] = []
-    for start, stop in runs(anything):
-        if joined and state.t_start[start] - state.t_end[joined[-1][1] - 1] <= gap:
-            joined[-1][1] = stop
-        else:
-            joined.append([start, stop])
-    found = [(a, b, float(severity[a:b].sum())) for a, b in joined]
+    stretches = [*_joined(state, flags["stall"]), *_joined(state, rest)]
+    found = [(a, b, float(severity[a:b].sum())) for a, b in stretches]
     return [episode for episode in found if _lasts(state, flags, episode[0], episode[1])]
 
 
+def _joined(state: EngineState, flagged: Bools) -> list[tuple[int, int]]:
+    """Runs of flagged intervals, joined over short gaps."""
+    gap = max(level("episode_gap"), 2.5 * float(np.median(state.dt))) if len(state.dt) else 0.0
+    joined: list[tuple[int, int]] = []
+    for start, stop in runs(flagged):
+        if joined and state.t_start[start] - state.t_end[joined[-1][1] - 1] <= gap:
+            joined[-1] = (joined[-1][0], stop)
+        else:
+            joined.append((start, stop))
+    return joined
+
+
 def _lasts(state: EngineState, flags: dict[str, Bools], start: int, stop: int) -> bool:
-    """A stall counts from its own least length on; the rest needs ``episode_min`` of flagged time."""
+    """A stall counts from its own least length on, the rest by its flagged time; shorter losses count when they recur."""
     if flags["stall"][start:stop].any():
         return True
     anything = np.logical_or.reduce([flag[start:stop] for flag in flags.values()])
-    return bool(state.dt[start:stop][anything].sum() >= level("episode_min"))
+    others = any(flag[start:stop].any() for kind, flag in flags.items() if kind != "itl")
+    if not others and not _slow_on_the_whole(state, start, stop):
+        return False
+    flagged, span = state.dt[start:stop][anything].sum(), state.dt[start:stop].sum()
+    recurs = len(runs(anything)) >= 2 and flagged >= level("gain") * span and flagged >= level("stall_min")
+    return bool(flagged >= level("episode_min") or recurs)
+
+
+def _slow_on_the_whole(state: EngineState, start: int, stop: int) -> bool:
+    """Late tokens alone are an episode when the usual ITL would gain a fifth of the time, over enough tokens."""
+    total, tokens = np.nansum(state.itl.sum[start:stop]), np.nansum(state.itl.count[start:stop])
+    if tokens < level("episode_tokens"):
+        return False
+    return bool((1 - level("gain")) * total / tokens >= usual_itl(state, level("felt_itl")))
 
 
 def _past(state: EngineState, start: int, flags: dict[str, Bools]) -> Bools:
-    """Calm intervals before the episode; none when they last under ``baseline_min``."""
+    """Calm intervals before the episode; none when they served too little to compare with."""
     calm = state.valid & ~np.logical_or.reduce(list(flags.values()))
     calm[start:] = False
-    return calm if state.dt[calm].sum() >= level("baseline_min") else np.zeros(len(calm), dtype=bool)
+    active = calm & ((state.running_end > 0) | (state.running_start > 0) | (state.generation_tokens > 0))
+    served = np.nansum(state.first_tokens[calm])
+    enough = state.dt[active].sum() >= level("baseline_min") and served >= level("baseline_requests")
+    return calm if enough else np.zeros(len(calm), dtype=bool)
 
 
 def _onset(state: EngineState, start: int) -> Onset:

@@ -56,7 +56,7 @@ def _starved_api(scene: Scene) -> Iterator[Evidence]:
         "requests spend {delay:.2g} s in the front end while its process gets {cores:.2f} of a core: it waits for a CPU",
         "请求在前端花费 {delay:.2g} 秒，而其进程仅得到 {cores:.2f} 个核：它在等 CPU",
     )
-    slow = ramp(delay, level("felt_wait") / 2, 1.25 * level("felt_wait"))
+    slow = ramp(delay, level("felt_wait") / 2, level("felt_wait"))
     strength = min(slow, ramp(cores, level("core_full"), level("core_full") - 0.2))
     yield scene.evidence("cpu.wanted", cores, "cores", strength, text.format(delay=delay, cores=cores))
 

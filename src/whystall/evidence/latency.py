@@ -9,10 +9,10 @@ import numpy as np
 
 from whystall.model.diagnosis import Evidence
 from whystall.model.text import Text
-from whystall.state.histograms import count_above, count_of, mean_of, quantile_of
+from whystall.state.histograms import count_above, count_of, mean_of
 
 from .scene import Scene
-from .symptoms import front_residual, runs, stepping_ratio
+from .symptoms import front_residual, runs, stepping_ratio, usual_itl
 from .thresholds import level, ramp
 
 
@@ -27,7 +27,7 @@ def latency(scene: Scene) -> Iterator[Evidence]:
 def _interference(scene: Scene) -> Iterator[Evidence]:
     """Mean ITL of the incident against the decode-only one, where the excess goes with prompts."""
     state = scene.state
-    itl, alone = mean_of(state.itl, scene.inside), itl_alone(scene)
+    itl, alone = mean_of(state.itl, scene.inside), usual_itl(state, level("felt_itl"))
     if not (math.isfinite(itl) and math.isfinite(alone) and alone > 0):
         return
     times, share = itl / alone, prompt_excess_share(scene, alone)
@@ -37,18 +37,10 @@ def _interference(scene: Scene) -> Iterator[Evidence]:
         "平均 ITL {itl:.0f} 毫秒，是无提示步 {alone:.0f} 毫秒的 {times:.1f} 倍；损失时间的 {share:.0%} 与提示同时发生",
     )
     felt = itl > level("felt_itl")
-    strength = ramp(math.log(times), math.log(level("interference")) / 2, 1.5 * math.log(level("interference")))
+    strength = ramp(math.log(times), math.log(1 + level("gain")), math.log(level("interference")))
     strength = min(strength, ramp(share, 0.2, 0.5)) if felt else min(strength, -0.3)
     values = {"itl": 1e3 * itl, "times": times, "alone": 1e3 * alone, "share": share}
     yield scene.evidence("itl.mixed_steps", times, "ratio", strength, text.format(**values))
-
-
-def itl_alone(scene: Scene) -> float:
-    """Decode-only ITL: of intervals without prompts, else the histogram's median where it lies well under the mean."""
-    if math.isfinite(scene.decode_itl_s):
-        return scene.decode_itl_s
-    median, _, _ = quantile_of(scene.state.itl, 0.5, scene.inside)
-    return median
 
 
 def prompt_excess_share(scene: Scene, alone: float) -> float:
@@ -94,7 +86,7 @@ def _front(scene: Scene) -> Iterator[Evidence]:
         "{value:.2g} s of the time to first token are neither queue nor prefill: the front end's",
         "首 token 时间中有 {value:.2g} 秒既非排队也非预填充：属于前端",
     )
-    strength = ramp(value, level("felt_wait") / 2, 1.25 * level("felt_wait"))
+    strength = ramp(value, level("felt_wait") / 2, level("felt_wait"))
     yield scene.evidence("front.residual", value, "s", strength, text.format(value=value))
 
 

@@ -8,7 +8,7 @@ from whystall.model.diagnosis import Evidence, Onset
 from whystall.model.text import Text
 
 from .scene import Scene
-from .symptoms import runs, stalled
+from .symptoms import frozen_tokens, runs, stalled
 
 # A profiler flushes after its last step, so the standstill may begin some seconds after the line.
 _NEAR_S = 15.0
@@ -32,7 +32,9 @@ def _profiler(scene: Scene) -> Iterator[Evidence]:
         return
     first = min(e.t - state.start for e in events if e.t is not None)
     last = max(e.t - state.start for e in events if e.t is not None)
-    stalls = [(float(state.t_start[a]), float(state.t_end[b - 1])) for a, b in runs(stalled(state))]
+    stalls = [
+        (float(state.t_start[a]), float(state.t_end[b - 1])) for a, b in runs(stalled(state) | frozen_tokens(state))
+    ]
     overlaps = any(first - _NEAR_S <= end and start <= last + _NEAR_S for start, end in stalls)
     text = Text(
         "the log shows a profiler window from {first:.0f} to {last:.0f} s{when}",

@@ -10,7 +10,7 @@ from whystall.model.diagnosis import Evidence, Onset
 from whystall.model.text import Text
 
 from .scene import Scene
-from .symptoms import runs, stalled
+from .symptoms import frozen_tokens, runs, stalled
 from .thresholds import level, ramp
 
 
@@ -19,6 +19,9 @@ def progress(scene: Scene) -> Iterator[Evidence]:
     state = scene.state
     still = stalled(state)
     stretches = runs(still)
+    if not stretches and frozen_tokens(state).any():
+        yield _between_scrapes(scene)
+        return
     if not stretches:
         yield scene.evidence(
             "progress.stalled", 0.0, "s", -1.0, Text("the engine advanced all the time", "引擎一直在推进")
@@ -38,6 +41,21 @@ def progress(scene: Scene) -> Iterator[Evidence]:
     strength = ramp(seconds, level("stall_min") - 1.0, level("stall_min") + 1.0) if frozen is None else -1.0
     words = text.format(seconds=seconds, running=running)
     yield scene.evidence("progress.stalled", seconds, "s", strength, words, onset=onset, anomaly=True)
+
+
+def _between_scrapes(scene: Scene) -> Evidence:
+    """A standstill that began and ended between two scrapes, seen by the tokens that waited for it."""
+    state = scene.state
+    first = int(np.argmax(frozen_tokens(state)))
+    lower = np.concatenate(([0.0], state.itl.bounds))
+    seconds = float(lower[np.flatnonzero(np.nan_to_num(state.itl.counts[first]) > 0)[-1]])
+    text = Text(
+        "most running requests waited over {seconds:.1f} s for one token: a standstill between two scrapes",
+        "多数运行中的请求为一个 token 等待超过 {seconds:.1f} 秒：两次采样之间发生了停顿",
+    )
+    onset = _onset(scene, first)
+    words = text.format(seconds=seconds)
+    return scene.evidence("progress.stalled", seconds, "s", 1.0, words, onset=onset, anomaly=True)
 
 
 def _frozen(scene: Scene, last: tuple[int, int]) -> Evidence | None:

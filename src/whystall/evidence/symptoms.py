@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from whystall.model.engine_state import EngineState
 from whystall.model.slo import Slo
-from whystall.state.histograms import means
+from whystall.state.histograms import bucket_counts, means, quantile_of
 
 from .thresholds import level
 
@@ -21,13 +21,14 @@ _SMOOTH_S = 10.0
 def symptoms(state: EngineState, slo: Slo | None = None) -> dict[str, Bools]:
     """Kind of loss -> the intervals that have it."""
     felt_itl = slo.itl_p95_s if slo is not None and slo.itl_p95_s is not None else level("felt_itl")
+    stall = stalled(state) | frozen_tokens(state)
     return {
-        "stall": stalled(state),
+        "stall": stall,
         "refusals": _refusals(state),
-        "queue": _positive(queue_delay(state) > level("felt_wait")),
-        "itl": slow_tokens(state, felt_itl),
+        "queue": _positive(queue_delay(state) > level("felt_wait")) | _queued_before(state),
+        "itl": slow_tokens(state, felt_itl) & ~stall,
         "front": _positive(front_residual(state) > level("felt_wait")),
-        "host_gap": host_gap(state),
+        "host_gap": host_gap(state) & ~stall,
         "throttle": throttled(state),
     }
 
@@ -48,39 +49,98 @@ def queue_delay(state: EngineState) -> Floats:
     return np.where(np.isnan(waiting), np.nan, np.where(both | neighbours, delay, 0.0))
 
 
+def _queued_before(state: EngineState) -> Bools:
+    """Intervals in which requests finish that had waited, and had come inside the window: a queue between two scrapes."""
+    waited = smooth_mean(state, state.queue.sum, state.queue.count)
+    lived = smooth_mean(state, state.e2e.sum, state.e2e.count)
+    return _positive((waited > level("felt_wait")) & (lived < state.t_end) & (_around(state, state.queue.count) >= 3))
+
+
 def decode_itl(state: EngineState) -> float:
     """Seconds between tokens where steps hold next to no prompt tokens: what the batch itself takes. NaN when unseen.
 
-    Low tenth of the intervals without prompts, else the histogram's median where it lies well under the mean.
+    Median over the intervals in which hardly any prompt finished; some of them hold chunks in flight, most do not.
     """
     itl = means(state.itl)
     with np.errstate(invalid="ignore", divide="ignore"):
         pure = (state.computed_tokens <= state.generation_tokens * 0.1) & (state.itl.count >= 4)
     seen = itl[pure & np.isfinite(itl)]
-    return float(np.percentile(seen, 25)) if len(seen) >= 2 else float("nan")
+    return float(np.median(seen)) if len(seen) >= 2 else float("nan")
+
+
+def usual_itl(state: EngineState, felt: float) -> float:
+    """What an ITL is compared with: the decode-only one, else the histogram's median but no more than twice the felt one.
+
+    Where no step without prompts was seen, the median is one of them as long as such steps are the most; a median that
+    is itself slow is no excuse.
+    """
+    alone = decode_itl(state)
+    if np.isfinite(alone):
+        return alone
+    median = quantile_of(state.itl, 0.5, state.valid)[0]
+    return min(median, 2 * felt) if np.isfinite(median) else felt
 
 
 def slow_tokens(state: EngineState, felt: float) -> Bools:
-    """Intervals whose mean ITL is felt and over twice the decode-only one, and those in which decoding requests get none."""
-    itl, alone = means(state.itl), decode_itl(state)
-    limit = max(felt, level("slow_factor") * alone) if np.isfinite(alone) else felt
-    slow = (itl > limit) & (state.itl.count >= 4)
+    """Intervals whose mean ITL is felt and over twice the usual one, and those in which decoding requests get none."""
+    itl, usual = means(state.itl), usual_itl(state, felt)
+    slow = (itl > max(felt, level("slow_factor") * usual)) & (state.itl.count >= 4)
     silent = (state.generation_tokens == 0) & (state.running_start > 0) & (state.running_end > 0)
-    return _positive(slow) | _positive(silent & (state.dt > 4 * (alone if np.isfinite(alone) else felt)))
+    return _positive(slow) | _positive(silent & (state.dt > 4 * usual))
 
 
 def front_residual(state: EngineState) -> Floats:
-    """Seconds of TTFT that are neither queue nor prefill, by interval; NaN where a queue makes the moments differ.
+    """Seconds of TTFT that are neither queue, prefill nor the running step; NaN where a queue makes the moments differ.
 
-    TTFT is observed at the first token and queue and prefill at the finish, so with a queue the two speak of different
-    requests: only intervals without one count.
+    TTFT is observed at the first token, queue and prefill at the finish, so the two speak of different requests at any
+    moment. Two pairings bracket the truth: by time (right while nothing changes) and by order (right while requests
+    finish in the order of their first tokens). The smaller residual counts, and only intervals without a queue.
     """
-    calm = (state.waiting_start == 0) & (state.waiting_end == 0)
-    calm &= np.concatenate(([True], calm[:-1])) if len(calm) else calm
+    calm = queue_delay(state) < level("felt_wait") / 4
+    enough = _around(state, state.ttft.count) >= level("front_requests")
     ttft = smooth_mean(state, state.ttft.sum, state.ttft.count)
     parts = smooth_mean(state, state.queue.sum, state.queue.count)
     parts = parts + smooth_mean(state, state.prefill.sum, state.prefill.count)
-    return np.where(calm, ttft - parts, np.nan)
+    smaller = np.minimum(ttft - parts, _residual_by_order(state))
+    return np.where(calm & enough, smaller - step_wait(state), np.nan)
+
+
+def step_wait(state: EngineState) -> Floats:
+    """Mean wait of an arrival for the end of the running step, by interval: E[s^2] / 2 E[s] of the step times s.
+
+    The engine takes in new requests between steps, and only then counts them as queued, so this wait is part of TTFT and
+    of no histogram. Inter-token latencies are the step times that decoding requests saw. NaN where no token came.
+    """
+    if not len(state.itl.bounds):
+        return np.zeros(len(state.dt))
+    lower = np.concatenate(([0.0], state.itl.bounds))
+    middle = (lower + np.concatenate((state.itl.bounds, [2 * state.itl.bounds[-1]]))) / 2
+    counts = np.nan_to_num(state.itl.counts)
+    squares, sums = _around(state, counts @ middle**2), _around(state, counts @ middle)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(sums > 0, squares / (2 * sums), np.nan)
+
+
+def _residual_by_order(state: EngineState) -> Floats:
+    """TTFT of the requests around each interval less queue and prefill of the same ones, matched by their number.
+
+    The k-th finish of the window is the (k - running at the start)-th first token. NaN where they have not finished yet.
+    """
+    if not len(state.dt):
+        return np.zeros(0)
+    first, ttft = _cumulative(state.ttft.count), _cumulative(state.ttft.sum)
+    done, parts = _cumulative(state.queue.count), _cumulative(state.queue.sum) + _cumulative(state.prefill.sum)
+    held = float(np.nan_to_num(state.running_start[0]))
+    a, b = _window_edges(state)
+    begin, end = first[a] + held, first[b] + held
+    spent = np.interp(end, done, parts) - np.interp(begin, done, parts)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        residual = (ttft[b] - ttft[a] - spent) / (end - begin)
+    return np.where((end > begin) & (end <= done[-1]), residual, np.nan)
+
+
+def _cumulative(increase: Floats) -> Floats:
+    return np.concatenate(([0.0], np.cumsum(np.nan_to_num(increase))))
 
 
 def host_gap(state: EngineState) -> Bools:
@@ -101,15 +161,58 @@ def stepping_ratio(state: EngineState) -> Floats:
 def stalled(state: EngineState) -> Bools:
     """Intervals of total standstill: requests in flight, and no step, no token, no admission, no change of KV blocks.
 
-    Runs shorter than ``stall_min`` are dropped. A long prefill step also yields no token, but admissions around it
-    change running or the blocks in use.
+    Runs shorter than ``stall_min`` are dropped. A long prefill also yields no token: runs that the prompts finished
+    right after them explain, at the rate this server prefills, are dropped, and those in which the GPU works.
     """
     with np.errstate(invalid="ignore"):
         in_flight = (state.running_start > 0) | (state.waiting_start > 0)
         flat = (state.generation_tokens == 0) & ~(state.steps > 0) & ~(state.first_tokens > 0)
         same = (state.running_start == state.running_end) & ~(state.kv_usage_start != state.kv_usage_end)
     still = _positive(in_flight & flat & same)
-    return keep_runs(still, state.dt, level("stall_min"))
+    if state.gpu is not None:
+        still &= ~(state.gpu.util_ratio > level("gpu_idle"))
+    still = keep_runs(still, state.dt, level("stall_min"))
+    rate = _prefill_rate(state)
+    for start, stop in runs(still):
+        ended = stop < len(still)
+        prompts = float(np.nansum(state.computed_tokens[stop : stop + 1])) if ended else _largest_step(state)
+        if state.dt[start:stop].sum() - prompts / rate < level("stall_min"):
+            still[start:stop] = False
+    return still
+
+
+def frozen_tokens(state: EngineState) -> Bools:
+    """Intervals that hold a standstill which ended inside them: most running requests waited seconds for one token.
+
+    What scrapes further apart than the standstill still show in the ITL histogram. Prefills explain waits of the time
+    that the largest step takes; preempted requests wait long by themselves, so intervals with preemptions don't count.
+    """
+    bounds = state.itl.bounds
+    if not len(bounds):
+        return np.zeros(len(state.dt), dtype=bool)
+    longest = _largest_step(state) / _prefill_rate(state)
+    lower = np.concatenate(([0.0], bounds))
+    long_waits = np.nan_to_num(state.itl.counts)[:, lower >= max(level("stall_min"), longest)].sum(axis=1)
+    running = np.fmax(state.running_start, state.running_end)
+    calm = ~(smooth_rate(state, state.preemptions) > 0)
+    return _positive((long_waits >= 0.5 * running) & (running > 0) & (long_waits >= 4) & calm)
+
+
+def _largest_step(state: EngineState) -> float:
+    """Prompt tokens that one step may hold: the budget where it is known, else two of the longest prompts seen."""
+    budget = state.limit("max_num_batched_tokens")
+    if budget is not None and budget.known != "inferred":
+        return budget.value
+    seen = np.flatnonzero(bucket_counts(state.prompt_length, state.valid) > 0)
+    bounds = state.prompt_length.bounds
+    return 2 * float(bounds[min(int(seen[-1]), len(bounds) - 1)]) if len(seen) and len(bounds) else 0.0
+
+
+def _prefill_rate(state: EngineState) -> float:
+    """Most prompt tokens a second over ten seconds: what this server was seen to prefill. Infinite where none was."""
+    rates = smooth_rate(state, state.computed_tokens)
+    seen = rates[np.isfinite(rates)]
+    return float(seen.max()) if len(seen) and seen.max() > 0 else float("inf")
 
 
 def throttled(state: EngineState) -> Bools:
@@ -155,12 +258,18 @@ def smooth_mean(state: EngineState, total: Floats, count: Floats) -> Floats:
 
 
 def _around(state: EngineState, increase: Floats) -> Floats:
-    """Sum of an increase over the intervals whose middle lies within half of ``_SMOOTH_S`` of each interval's middle."""
+    """Sum of an increase over about ``_SMOOTH_S`` around each interval."""
+    first, last = _window_edges(state)
+    cumulative = _cumulative(increase)
+    return cumulative[last] - cumulative[first]
+
+
+def _window_edges(state: EngineState) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Indices of the scrapes between which the intervals lie whose middle is within half of ``_SMOOTH_S`` of each one's."""
     middle = (state.t_start + state.t_end) / 2
-    cumulative = np.concatenate(([0.0], np.cumsum(np.nan_to_num(increase))))
     first = np.searchsorted(middle, middle - _SMOOTH_S / 2, side="left")
     last = np.searchsorted(middle, middle + _SMOOTH_S / 2, side="right")
-    return cumulative[last] - cumulative[first]
+    return first, last
 
 
 def _refusals(state: EngineState) -> Bools:

@@ -27,11 +27,13 @@ _TABLE = (
     # Episodes
     Threshold("episode_min", 5.0, "s", "a start-up wave of clients drains within some seconds; an incident stays"),
     Threshold("stall_min", 2.0, "s", "no step of a healthy engine lasts that long, a full prefill step included"),
-    Threshold("episode_gap", 6.0, "s", "waves of long prompts come every few seconds: they are one episode"),
+    Threshold("episode_gap", 10.0, "s", "waves of long prompts come every few seconds: they are one episode"),
+    Threshold("episode_tokens", 30.0, "tokens", "a mean of fewer inter-token latencies is one request's bad luck"),
     Threshold(
         "hang_min", 30.0, "s", "longer than any step, compilation of a kernel or collection pause seen (vllm.md 9.4)"
     ),
     Threshold("baseline_min", 5.0, "s", "shorter pasts hold too few requests for a mean"),
+    Threshold("baseline_requests", 5.0, "req", "means of fewer requests are anecdotes"),
     # Saturation
     Threshold(
         "kv_wall", 0.97, "ratio", "the last partial block of each sequence keeps a full pool at 97 to 100% (method 2.1)"
@@ -56,6 +58,7 @@ _TABLE = (
     Threshold(
         "stepping", 0.8, "ratio", "steps that fill less of the time have pauses between requests, which is demand"
     ),
+    Threshold("front_requests", 10.0, "req", "a difference of three means needs some requests under each"),
     # Processes
     Threshold("core_full", 0.9, "cores", "one Python process has one core under the GIL"),
     Threshold("throttled", 0.05, "ratio", "CFS pauses of 5% stretch a step that they hit by tens of milliseconds"),

@@ -22,6 +22,7 @@ CAUSE = CauseEntry(
     role="trigger",
     bias=-4.5,
     weights={
+        "progress.frozen": -4.0,  # a frozen engine admits nobody, whatever the limit
         "arrivals.bursty": 4.0,  # bunched arrivals with a queue that drains is the mechanism
         "queue.delay": 1.5,  # the bunch waits
         "queue.growing": -1.5,  # a queue that only grows is overload
@@ -68,6 +69,7 @@ CAUSE = CauseEntry(
             ),
         ),
     ),
+    hurts_as=("queue",),
     order=4,
     settled_by=("client",),
 )

@@ -103,6 +103,7 @@ CAUSE = CauseEntry(
             ),
         ),
     ),
+    hurts_as=("front", "host_gap", "itl"),
     order=1,
     settled_by=("host",),
 )

@@ -59,6 +59,7 @@ CAUSE = CauseEntry(
             ),
         ),
     ),
+    hurts_as=("stall",),
     order=0,
     onset_from=("progress.frozen",),
     settled_by=("metrics", "log"),

@@ -44,6 +44,17 @@ CAUSE = CauseEntry(
         ),
         Link(
             Text(
+                "Launches are replayed from graphs: {config_eager}",
+                "启动由 graph 重放：{config_eager}",
+            ),
+            (Need("config.eager", -0.5, below=True),),
+            rejects=Text(
+                "launch-bound steps: graphs take the launches away",
+                "受内核启动限制：graph 已消除启动开销",
+            ),
+        ),
+        Link(
+            Text(
                 "The loop fills its core: {engine_core}",
                 "循环用满一个核：{engine_core}",
             ),
@@ -72,6 +83,7 @@ CAUSE = CauseEntry(
             ),
         ),
     ),
+    hurts_as=("host_gap", "itl"),
     order=3,
     settled_by=("host", "trace"),
 )

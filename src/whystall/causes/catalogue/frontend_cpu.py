@@ -74,6 +74,7 @@ CAUSE = CauseEntry(
             ),
         ),
     ),
+    hurts_as=("front",),
     order=2,
     settled_by=("host",),
 )

@@ -77,6 +77,7 @@ CAUSE = CauseEntry(
             ),
         ),
     ),
+    hurts_as=("throttle", "itl", "queue"),
     order=1,
     settled_by=("gpu",),
 )

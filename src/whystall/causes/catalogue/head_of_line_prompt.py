@@ -24,6 +24,7 @@ CAUSE = CauseEntry(
     role="limit",
     bias=-6.0,
     weights={
+        "progress.frozen": -4.0,  # a frozen engine admits nobody, whatever the limit
         "prompts.giant": 2.0,  # one prompt holds many others ones worth of steps
         "prompts.victims": 4.0,  # several requests share the delay of each giant
         "queue.delay": 1.0,  # who is behind waits
@@ -79,6 +80,7 @@ CAUSE = CauseEntry(
         ),
     ),
     limit="long_prefill_token_threshold",
+    hurts_as=("queue",),
     order=3,
     settled_by=("client", "spans"),
 )

@@ -26,6 +26,7 @@ CAUSE = CauseEntry(
     role="limit",
     bias=-4.0,
     weights={
+        "progress.frozen": -4.0,  # a frozen engine admits nobody, whatever the limit
         "kv.saturated": 4.0,  # free blocks against a typical prompt is the mechanism itself
         "kv.preemptions": 2.0,  # only the pool makes V1 preempt
         "queue.delay": 1.0,  # who is not admitted waits
@@ -103,6 +104,7 @@ CAUSE = CauseEntry(
         ),
     ),
     limit="num_gpu_blocks",
+    hurts_as=("queue", "itl"),
     order=1,
     settled_by=("metrics",),
 )

@@ -76,6 +76,7 @@ CAUSE = CauseEntry(
             ),
         ),
     ),
+    hurts_as=("host_gap", "itl"),
     order=2,
     settled_by=("config", "gpu", "trace"),
 )

@@ -22,6 +22,7 @@ CAUSE = CauseEntry(
     role="trigger",
     bias=-4.0,
     weights={
+        "progress.frozen": -4.0,  # a frozen engine admits nobody, whatever the limit
         "outputs.longer": 4.5,  # the shift itself (seen when requests finish)
         "queue.delay": 0.7,  # somebody waits for it
         "requests.more": -1.0,  # a larger crowd explains the load
@@ -52,7 +53,9 @@ CAUSE = CauseEntry(
             ),
         ),
     ),
+    hurts_as=("queue", "itl"),
     order=4,
+    acts_through=("kv_capacity", "seat_cap", "overload"),
     onset_from=("outputs.longer",),
     settled_by=("metrics",),
 )

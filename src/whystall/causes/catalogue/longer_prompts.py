@@ -22,6 +22,7 @@ CAUSE = CauseEntry(
     role="trigger",
     bias=-4.0,
     weights={
+        "progress.frozen": -4.0,  # a frozen engine admits nobody, whatever the limit
         "prompts.longer": 4.5,  # the shift itself
         "queue.delay": 0.7,  # somebody waits for it
         "itl.mixed_steps": 0.5,  # or gets tokens late
@@ -62,7 +63,9 @@ CAUSE = CauseEntry(
             ),
         ),
     ),
+    hurts_as=("queue", "itl"),
     order=4,
+    acts_through=("kv_capacity", "prefill_bound", "token_budget", "prefill_interference", "seat_cap", "overload"),
     onset_from=("prompts.longer",),
     settled_by=("metrics",),
 )

@@ -63,6 +63,7 @@ CAUSE = CauseEntry(
             ),
         ),
     ),
+    hurts_as=("stall",),
     order=0,
     onset_from=("progress.stalled", "log.profiler"),
     settled_by=("log",),

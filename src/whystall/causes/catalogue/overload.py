@@ -22,6 +22,7 @@ CAUSE = CauseEntry(
     role="limit",
     bias=-4.0,
     weights={
+        "progress.frozen": -4.0,  # a frozen engine admits nobody, whatever the limit
         "queue.growing": 3.5,  # arrivals over service is the mechanism
         "queue.delay": 1.0,  # who comes waits
         "requests.more": 1.0,  # a larger crowd is the usual trigger
@@ -78,6 +79,7 @@ CAUSE = CauseEntry(
             ),
         ),
     ),
+    hurts_as=("queue",),
     order=3,
     settled_by=("metrics",),
 )

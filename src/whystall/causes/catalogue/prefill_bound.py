@@ -24,6 +24,7 @@ CAUSE = CauseEntry(
     role="limit",
     bias=-4.0,
     weights={
+        "progress.frozen": -4.0,  # a frozen engine admits nobody, whatever the limit
         "prefill.busy": 3.0,  # the share of time that prompts take
         "prefill.ceiling": 2.0,  # compute-bound: no setting helps
         "queue.delay": 1.5,  # more arrives than is done
@@ -40,7 +41,6 @@ CAUSE = CauseEntry(
                 "请求在运行前排队：{queue_delay}",
             ),
             (Need("queue.delay"),),
-            optional=True,
         ),
         Link(
             Text(
@@ -95,6 +95,7 @@ CAUSE = CauseEntry(
             ),
         ),
     ),
+    hurts_as=("queue",),
     order=2,
     settled_by=("gpu", "config"),
 )

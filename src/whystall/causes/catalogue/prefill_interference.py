@@ -78,6 +78,7 @@ CAUSE = CauseEntry(
         ),
     ),
     limit="max_num_batched_tokens",
+    hurts_as=("itl",),
     order=3,
     settled_by=("metrics",),
 )

@@ -23,6 +23,7 @@ CAUSE = CauseEntry(
     role="trigger",
     bias=-4.0,
     weights={
+        "progress.frozen": -4.0,  # a frozen engine admits nobody, whatever the limit
         "prefix.lost": 6.0,  # hits over queries from deltas is the mechanism itself
         "prefill.busy": 1.0,  # the prompts are computed
         "queue.delay": 0.7,  # and waited for
@@ -70,6 +71,7 @@ CAUSE = CauseEntry(
             ),
         ),
     ),
+    hurts_as=("queue", "itl"),
     order=0,
     onset_from=("prefix.lost",),
     settled_by=("metrics",),

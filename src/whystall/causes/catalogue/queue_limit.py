@@ -56,6 +56,7 @@ CAUSE = CauseEntry(
         ),
     ),
     limit="max_num_queued_reqs",
+    hurts_as=("refusals",),
     order=0,
     settled_by=("metrics", "client"),
 )

@@ -22,6 +22,7 @@ CAUSE = CauseEntry(
     role="limit",
     bias=-4.0,
     weights={
+        "progress.frozen": -4.0,  # a frozen engine admits nobody, whatever the limit
         "seats.full": 4.0,  # running at the cap with free blocks is the mechanism itself
         "queue.delay": 2.0,  # who has no seat waits
         "kv.saturated": -2.0,  # short of blocks, seats do not matter
@@ -84,6 +85,7 @@ CAUSE = CauseEntry(
         ),
     ),
     limit="max_num_seqs",
+    hurts_as=("queue",),
     order=1,
     settled_by=("config",),
 )

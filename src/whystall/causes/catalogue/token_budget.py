@@ -25,6 +25,7 @@ CAUSE = CauseEntry(
     role="limit",
     bias=-4.0,
     weights={
+        "progress.frozen": -4.0,  # a frozen engine admits nobody, whatever the limit
         "budget.full": 3.0,  # full steps are the mechanism
         "queue.delay": 1.5,  # prompts wait for their turn
         "prefill.busy": 1.0,  # the steps are prefill
@@ -78,6 +79,7 @@ CAUSE = CauseEntry(
         ),
     ),
     limit="max_num_batched_tokens",
+    hurts_as=("queue",),
     order=2,
     settled_by=("gpu", "config"),
 )
