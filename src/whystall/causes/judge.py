@@ -85,12 +85,12 @@ def _may_stand(entry: CauseEntry, scene: Scene) -> bool:
 
 
 def _through_limits(probability: dict[str, float], entries: dict[str, CauseEntry]) -> dict[str, float]:
-    """A trigger is no surer than the limit through which it hurts, where such a limit was found."""
+    """A trigger is no surer than the limit through which it hurts; without such a limit it is no answer, only a hint."""
     result = dict(probability)
     for name in probability:
         limits = [probability.get(limit, 0.0) for limit in entries[name].acts_through]
-        if limits and max(limits) >= SHOWN:
-            result[name] = min(probability[name], max(limits))
+        if limits:
+            result[name] = min(probability[name], max(*limits, SHOWN))
     return result
 
 

@@ -37,7 +37,9 @@ def _interference(scene: Scene) -> Iterator[Evidence]:
         "平均 ITL {itl:.0f} 毫秒，是无提示步 {alone:.0f} 毫秒的 {times:.1f} 倍；损失时间的 {share:.0%} 与提示同时发生",
     )
     felt = itl > level("felt_itl")
-    strength = ramp(math.log(times), math.log(1 + level("gain")), math.log(level("interference")))
+    # A fifth of the time lost is just worth naming (a link asks for 0.3); at twice the ITL it is certain.
+    worth, certain = -math.log(1 - level("gain")), math.log(level("interference"))
+    strength = max(-1.5, min(1.5, 0.3 + 0.7 * ramp(math.log(times), worth, certain)))
     strength = min(strength, ramp(share, 0.2, 0.5)) if felt else min(strength, -0.3)
     values = {"itl": 1e3 * itl, "times": times, "alone": 1e3 * alone, "share": share}
     yield scene.evidence("itl.mixed_steps", times, "ratio", strength, text.format(**values))

@@ -50,7 +50,7 @@ def _profiler(scene: Scene) -> Iterator[Evidence]:
 
 def _eager(scene: Scene) -> Iterator[Evidence]:
     eager = scene.state.configuration.enforce_eager
-    if eager is None:
+    if eager is None or scene.state.configuration.device == "cpu":  # a CPU has no launches to replay
         return
     text = Text("CUDA graphs are off (--enforce-eager)", "CUDA graph 已关闭（--enforce-eager）")
     graphs = Text("CUDA graphs are on", "CUDA graph 已启用")

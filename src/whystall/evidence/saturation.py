@@ -49,12 +49,12 @@ def _growth(scene: Scene) -> Iterator[Evidence]:
     if inside.sum() < 4 or not admitted > 0:
         return
     slope = float(np.polyfit(state.t_end[inside], state.waiting_end[inside], 1)[0])
-    share = slope / admitted
+    share, grown = slope / admitted, slope * scene.seconds
     text = Text(
         "the queue grows by {slope:.2g} requests a second while {admitted:.3g} are admitted",
         "队列每秒增长 {slope:.2g} 个请求，而每秒准入 {admitted:.3g} 个",
     )
-    strength = ramp(share, 0.05, 0.3)
+    strength = min(ramp(share, 0.05, 0.3), ramp(grown, level("queue_grown") / 2, level("queue_grown")))
     yield scene.evidence("queue.growing", slope, "req/s", strength, text.format(slope=slope, admitted=admitted))
 
 

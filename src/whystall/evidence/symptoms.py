@@ -59,13 +59,25 @@ def _queued_before(state: EngineState) -> Bools:
 def decode_itl(state: EngineState) -> float:
     """Seconds between tokens where steps hold next to no prompt tokens: what the batch itself takes. NaN when unseen.
 
-    Median over the intervals in which hardly any prompt finished; some of them hold chunks in flight, most do not.
+    Median over the intervals in which hardly any prompt finished and none is in flight: a chunk in flight is counted
+    nowhere yet, but running or the blocks in use rise with it.
     """
     itl = means(state.itl)
     with np.errstate(invalid="ignore", divide="ignore"):
         pure = (state.computed_tokens <= state.generation_tokens * 0.1) & (state.itl.count >= 4)
+        pure &= ~(state.running_end > state.running_start) & ~_chunks_in_flight(state)
     seen = itl[pure & np.isfinite(itl)]
     return float(np.median(seen)) if len(seen) >= 2 else float("nan")
+
+
+def _chunks_in_flight(state: EngineState) -> Bools:
+    """Intervals in which more blocks were taken than decoding needs: one a block size of tokens, and one a sequence."""
+    blocks, size = state.limit_value("num_gpu_blocks"), state.limit_value("block_size")
+    if not (np.isfinite(blocks) and np.isfinite(size) and size > 0):
+        return np.zeros(len(state.dt), dtype=bool)
+    taken = (state.kv_usage_end - state.kv_usage_start) * (blocks - 1)
+    needed = np.nan_to_num(state.generation_tokens) / size + np.fmax(state.running_start, state.running_end)
+    return _positive(taken > needed + 1)
 
 
 def usual_itl(state: EngineState, felt: float) -> float:
@@ -101,7 +113,7 @@ def front_residual(state: EngineState) -> Floats:
     ttft = smooth_mean(state, state.ttft.sum, state.ttft.count)
     parts = smooth_mean(state, state.queue.sum, state.queue.count)
     parts = parts + smooth_mean(state, state.prefill.sum, state.prefill.count)
-    smaller = np.minimum(ttft - parts, _residual_by_order(state))
+    smaller = np.fmin(ttft - parts, _residual_by_order(state))
     return np.where(calm & enough, smaller - step_wait(state), np.nan)
 
 
@@ -185,12 +197,12 @@ def frozen_tokens(state: EngineState) -> Bools:
     """Intervals that hold a standstill which ended inside them: most running requests waited seconds for one token.
 
     What scrapes further apart than the standstill still show in the ITL histogram. Prefills explain waits of the time
-    that the largest step takes; preempted requests wait long by themselves, so intervals with preemptions don't count.
+    that the largest step takes at half the best rate seen; preempted requests wait long by themselves, so intervals with preemptions don't count.
     """
     bounds = state.itl.bounds
     if not len(bounds):
         return np.zeros(len(state.dt), dtype=bool)
-    longest = _largest_step(state) / _prefill_rate(state)
+    longest = 2 * _largest_step(state) / _prefill_rate(state)
     lower = np.concatenate(([0.0], bounds))
     long_waits = np.nan_to_num(state.itl.counts)[:, lower >= max(level("stall_min"), longest)].sum(axis=1)
     running = np.fmax(state.running_start, state.running_end)

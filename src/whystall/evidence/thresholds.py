@@ -41,6 +41,7 @@ _TABLE = (
     Threshold("seats_full", 0.98, "ratio", "gauges are taken after finished requests left (method 2.1)"),
     Threshold("budget_full", 0.9, "ratio", "decode tokens are reserved first and the last chunk of a prompt is a rest"),
     Threshold("binds_share", 0.3, "ratio", "a limit that binds a third of the queued time decides the wait"),
+    Threshold("queue_grown", 8.0, "req", "a queue that grew by fewer is one wave of arrivals"),
     Threshold("compute_bound", 2.0, "ratio", "at twice the roofline's ridge a GEMM is within 10% of its peak"),
     Threshold("ridge_default", 300.0, "tokens", "highest ridge of the data-centre GPUs in evidence/devices.py"),
     Threshold("mfu_ceiling", 0.4, "ratio", "bf16 prefill reaches 40 to 60% of the data sheet's peak"),

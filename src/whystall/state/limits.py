@@ -10,6 +10,7 @@ from whystall.model.engine_state import EngineState
 
 # Fewer scrapes with a queue than this say nothing of a plateau.
 _MIN_SCRAPES = 3
+_MIN_SECONDS = 8.0
 # A cap shows as one value in most scrapes: gauges are taken after finished requests left, so not in all of them.
 _SHARE_AT_CAP = 0.6
 # Steps filled by the token budget hold prompt tokens mostly; a queue for seats leaves most steps to decoding.
@@ -36,7 +37,7 @@ def _queued(state: EngineState) -> np.ndarray:
 
 def _seats(state: EngineState) -> float | None:
     queued = _queued(state)
-    if queued.sum() < _MIN_SCRAPES:
+    if queued.sum() < _MIN_SCRAPES or state.dt[queued].sum() < _MIN_SECONDS:
         return None
     running = state.running_end[queued]
     cap = float(running.max())
@@ -54,9 +55,10 @@ def _budget(state: EngineState) -> float | None:
 
     The mean over many steps, not the value of one interval: a chunk in flight counts 0 and the last one the whole prompt.
     """
-    if not _filled_by_prompts(state):
-        return None
     queued = _queued(state)
+    lasts = state.dt[queued].sum() >= 0.5 * state.dt[state.running_end > 0].sum()
+    if not _filled_by_prompts(state) or not lasts:  # a queue that comes and goes is a wave of arrivals
+        return None
     steps = np.nansum(state.steps[queued])
     tokens = np.nansum(state.computed_tokens[queued]) + np.nansum(state.generation_tokens[queued])
     return float(round(tokens / steps)) if steps > 0 else None
