@@ -221,7 +221,8 @@ def _json(line: str, clock: NaiveClock) -> _Raw | None:
 
 def _json_time(raw: _Raw, found: object, clock: NaiveClock) -> None:
     if isinstance(found, int | float) and not isinstance(found, bool):
-        raw.t = found / 1e3 if found > 1e11 else float(found)  # milliseconds are that large from 1973 on
+        if 0 < found < 1e14:
+            raw.t = found / 1e3 if found > 1e11 else float(found)  # milliseconds are that large from 1973 on
     elif isinstance(found, str):
         raw.t = _iso(found, None)
         if raw.t is None:

@@ -11,7 +11,7 @@ from whystall.model.recording import LogLine
 
 from .arguments import tidy
 from .dialects import vllm_settings
-from .literal import settings
+from .literal import numbers, settings
 from .log import read_events
 
 _BEFORE_ARGS = 12  # lines of the banner that stand before the arguments
@@ -65,6 +65,10 @@ def engine_settings(found: Mapping[str, str]) -> dict[str, str]:
     device = named.get("device", "")
     if device:
         named["device"] = next((known for known in vllm_settings.DEVICES if known in device.lower()), "")
+    # The compiled range ends at the token budget, which the text form does not name otherwise.
+    ends = numbers(named.get(vllm_settings.BUDGET, ""))
+    if ends:
+        named.setdefault("max_num_batched_tokens", f"{max(ends):.0f}")
     return {name: value for name, value in named.items() if value}
 
 

@@ -52,6 +52,8 @@ TEXT = {
     "attention_config.backend": "attention_backend",
 }
 
+BUDGET = "compilation_config.compile_ranges_endpoints"
+
 # Labels of vllm:cache_config_info.
 CACHE_LABELS = {
     "block_size": "block_size",
