@@ -86,9 +86,9 @@ def test_a_target_by_its_name(capsys: pytest.CaptureFixture[str], tmp_path: Path
     assert (code, answer["verdict"]) == (0, "healthy")
 
 
-def test_a_promise_makes_a_busy_server_ill(capsys: pytest.CaptureFixture[str]) -> None:
-    """The same recording is healthy inside its SLO, and its SLO stands in the answer's way where it is broken."""
-    assert diagnosis(capsys, str(DATA / "healthy"), "--slo", "ttft_p95=5s,e2e_p95=60s")[1]["verdict"] == "healthy"
+def test_a_server_inside_its_promise_is_healthy(capsys: pytest.CaptureFixture[str]) -> None:
+    code, answer = diagnosis(capsys, str(DATA / "healthy"), "--slo", "ttft_p95=5s,e2e_p95=60s")
+    assert (code, answer["verdict"]) == (0, "healthy")
 
 
 @pytest.mark.parametrize(

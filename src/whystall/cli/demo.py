@@ -43,7 +43,7 @@ _MISSED = Text(
     "Planted {planted} at {at:.0f} s: NOT found, the answer was {found}. The page: {file}",
     "在第 {at:.0f} 秒埋下 {planted}:未找到,给出的答案是 {found}。报告页面:{file}",
 )
-_ONSET = Text(" at {at:.0f} s", ",起点第 {at:.0f} 秒")
+_ONSET = Text(" at {at:.1f} s", ",起点第 {at:.1f} 秒")
 
 
 @click.command()
