@@ -16,14 +16,22 @@ MARKS = {"healthy": "✔", "bottleneck": "✘", "unknown": "?"}
 def answer(diagnosis: Diagnosis, lang: str) -> Answer:
     """The three lines of ``diagnosis``."""
     stop = "。" if lang == "zh" else "."
+    word = say(diagnosis.verdict, lang)
     return Answer(
         verdict=diagnosis.verdict,
         mark=MARKS[diagnosis.verdict],
-        word=say(diagnosis.verdict, lang),
-        headline=clean(diagnosis.headline.in_(lang)),
+        word=word,
+        headline=_headline(diagnosis, word, lang),
         since=_since(diagnosis, lang) + stop,
         first=say("do_first", lang) + say("colon", lang) + _first_step(diagnosis, lang),
     )
+
+
+def _headline(diagnosis: Diagnosis, word: str, lang: str) -> str:
+    """The headline without the verdict's word in front, which stands there already."""
+    text, prefix = clean(diagnosis.headline.in_(lang)), word + say("colon", lang)
+    rest = text[len(prefix) :]
+    return rest[:1].upper() + rest[1:] if rest and text.casefold().startswith(prefix.casefold()) else text
 
 
 def onset_text(onset: Onset | None, lang: str) -> str:

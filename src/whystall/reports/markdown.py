@@ -60,7 +60,7 @@ def body(page: Outline) -> list[str]:
     parts = section(page.table("warnings")) + section(page.engines) + causes(page, 2)
     if page.impact:
         note = f" ({escaped(page.impact_note)})" if page.impact_note else ""
-        parts += [f"## {say('impact', lang)}{note}", facts(page.impact)]
+        parts += [f"## {page.impact_title}{note}", facts(page.impact)]
     for id in ("remedies", "ruled_out"):
         parts += section(page.table(id))
     parts += evidence(page)

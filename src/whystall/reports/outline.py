@@ -103,6 +103,7 @@ class Outline(msgspec.Struct, frozen=True):
     answer: Answer
     facts: tuple[Fact, ...]
     impact: tuple[Fact, ...]
+    impact_title: str
     impact_note: str
     causes: tuple[CauseBlock, ...]
     evidence: tuple[EvidenceRow, ...]

@@ -38,6 +38,7 @@ def outline(finding: Finding, lang: str) -> Outline:
         answer=answer(diagnosis, lang),
         facts=_facts(diagnosis, lang),
         impact=_impact(diagnosis.impact, lang),
+        impact_title=say("impact_healthy" if diagnosis.verdict == "healthy" else "impact", lang),
         impact_note=_impact_note(diagnosis.impact, lang),
         causes=cause_blocks(diagnosis, lang),
         evidence=evidence_rows(diagnosis, lang),
@@ -94,7 +95,8 @@ def _impact_note(impact: Impact, lang: str) -> str:
 def _memory(memory: GpuMemory | None, lang: str) -> MemoryBar | None:
     if memory is None or not memory.parts:
         return None
-    whole = memory.total_bytes or sum(part.bytes for part in memory.parts)
+    # Parts that claim more than there is share the bar all the same.
+    whole = max(memory.total_bytes or 0.0, sum(part.bytes for part in memory.parts))
     if not whole > 0:
         return None
     parts = tuple(_part(part, whole, lang) for part in memory.parts)

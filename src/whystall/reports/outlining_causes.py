@@ -22,7 +22,9 @@ STRONG, SLIGHT = 1.0, 0.33
 def cause_blocks(diagnosis: Diagnosis, lang: str) -> tuple[CauseBlock, ...]:
     """The causes in the order of the diagnosis, most probable first."""
     known = {row.id: row for row in evidence_rows(diagnosis, lang)}
-    return tuple(_block(cause, known, lang) for cause in diagnosis.causes)
+    # A healthy server has no limit that binds; what it carries only explains why there is little to do.
+    idle = diagnosis.verdict == "healthy"
+    return tuple(_block(cause, "idle" if idle else cause.role, known, lang) for cause in diagnosis.causes)
 
 
 def evidence_rows(diagnosis: Diagnosis, lang: str) -> tuple[EvidenceRow, ...]:
@@ -37,14 +39,14 @@ def limit_text(limit: Limit | None, lang: str) -> str:
     return say("limit_value", lang, name=clean(limit.name), value=number(limit.value), how=how)
 
 
-def _block(cause: Cause, known: Mapping[str, EvidenceRow], lang: str) -> CauseBlock:
+def _block(cause: Cause, role: str, known: Mapping[str, EvidenceRow], lang: str) -> CauseBlock:
     return CauseBlock(
         id=clean(cause.id),
         title=cause_title(cause.id, lang),
         probability=cause.probability,
         chance=probability(cause.probability),
-        role=cause.role,
-        role_word=say(f"role_{cause.role}", lang),
+        role=role,
+        role_word=say(f"role_{role}", lang),
         onset=onset_text(cause.onset, lang),
         summary=clean(cause.summary.in_(lang)),
         limit=limit_text(cause.limit, lang),

@@ -79,7 +79,7 @@ def _body(page: Outline) -> list[RenderableType]:
         parts += table_section(warning)
     parts += _causes(page)
     if page.impact:
-        parts += [heading(_noted(say("impact", page.lang), page.impact_note)), facts_grid(page.impact, indent=2)]
+        parts += [heading(_noted(page.impact_title, page.impact_note)), facts_grid(page.impact, indent=2)]
     parts += _remedies(page.table("remedies"))
     parts += table_section(page.table("ruled_out"))
     parts += _evidence(page)
@@ -147,12 +147,12 @@ def _cause(rank: int, cause: CauseBlock, lang: str) -> Group:
 
 
 def _why(why: WhyRow) -> RenderableType:
-    mark = Line(("✔ " if why.holds else "✘ ") + why.word, style="green" if why.holds else "yellow")
-    body = [Line.assemble(mark, "  ", why.claim)]
+    mark = Line(("✔ " if why.holds else "✘ ") + why.word + "  ", style="green" if why.holds else "yellow")
+    body: list[RenderableType] = [Line(why.claim)]
     body += [_number(row) for row in why.numbers]
     if why.rejects:
         body.append(Line(why.rejects, style="italic"))
-    return Group(*(Padding(line, (0, 0, 0, 0 if at == 0 else 4)) for at, line in enumerate(body)))
+    return Hanging(mark, Group(*body))
 
 
 def _number(row: EvidenceRow) -> Line:

@@ -179,17 +179,19 @@
       return seen.length ? `${line.label} ${figure(low, panel.unit)} – ${figure(high, panel.unit)}` : line.label;
     }).join("; ");
 
-  const drawPanel = (engine, panel, holder) => {
+  const cardOf = (panel) => {
     const card = document.createElement("div");
     card.className = "chart";
     card.tabIndex = 0;
     card.setAttribute("role", "group");
     card.setAttribute("aria-label", summary(panel));
     const title = document.createElement("h3");
-    title.textContent = panel.title;
-    if (panel.unit === "tok/s") title.textContent += " (tok/s)";
+    title.textContent = panel.title + (panel.unit === "tok/s" ? " (tok/s)" : "");
     card.append(title);
-    holder.append(card);
+    return card;
+  };
+
+  const drawChart = (engine, panel, card) => {
     const inner = () => Math.max(200, card.clientWidth - 20);
     const chart = new uPlot(options(engine, panel, inner()), [engine.t, ...panel.lines.map((line) => line.values)], card);
     card.addEventListener("keydown", keys(chart, engine));
@@ -204,7 +206,10 @@
     section.hidden = false;
     const holder = section.querySelector(".charts");
     if (holder.childElementCount || section.closest("details:not([open])")) return;
-    engine.panels.forEach((panel) => drawPanel(engine, panel, holder));
+    // All cards first: how wide one is depends on how many there are.
+    const cards = engine.panels.map(cardOf);
+    holder.append(...cards);
+    engine.panels.forEach((panel, i) => drawChart(engine, panel, cards[i]));
   };
   const draw = () => document.querySelectorAll(".timeline").forEach(drawSection);
   const redraw = () => { drawn.splice(0).forEach((remove) => remove()); draw(); };
