@@ -41,7 +41,7 @@ class _Reading:
         self.failed: list[tuple[int, FailedScrape]] = []  # each with the number of pages before it
         self._modified = modified
         self._held: tuple[float, Page, bool] | None = None
-        self._last_size = 0
+        self._before: Page | None = None
 
     def take(self, scrape: Scrape) -> None:
         t = scrape.t if scrape.t is not None else self._modified
@@ -75,15 +75,15 @@ class _Reading:
     def _flush(self) -> None:
         if self._held:
             t, page, _ = self._held
-            self._last_size = len(page.ids)
+            self._before = page
             self.builder.add(t, page)
             self._held = None
 
-    def end(self, cut_short: bool) -> None:
-        """Takes the page held back, unless it is half a page: no end of line, or series missing in a file cut short."""
-        if self._held and len(self.builder):
+    def end(self) -> None:
+        """Takes the page held back, unless it is half a page: no end of line, or just the beginning of the one before."""
+        if self._held and self._before is not None:
             _, page, whole = self._held
-            if not whole or (cut_short and len(page.ids) < self._last_size):
+            if not whole or _begins(self._before, page):
                 self._held = None
                 self.cut += 1
         self._flush()
@@ -97,6 +97,12 @@ class _Reading:
         return msgspec.structs.replace(table, times=times, failed=failed), steps
 
 
+def _begins(whole: Page, part: Page) -> bool:
+    """Whether ``part`` has the first series of ``whole`` and no others."""
+    length = len(part.ids)
+    return length < len(whole.ids) and np.array_equal(whole.ids[:length], part.ids)
+
+
 def read_metrics(path: Path) -> MetricsFile:
     """Reads a metrics file, plain or gzip, with scrape markers or one bare page (its time is the file's).
 
@@ -106,7 +112,7 @@ def read_metrics(path: Path) -> MetricsFile:
     reading = _Reading(path.name, path.stat().st_mtime)
     for scrape in scrapes(stream):
         reading.take(scrape)
-    reading.end(stream.truncated or stream.damaged)
+    reading.end()
     if not len(reading.builder):
         raise _nothing(path, reading)
     table, steps = reading.table()

@@ -75,7 +75,8 @@ def argv_of(text: str) -> tuple[str, ...]:
     """A command line from JSON (a list, or an object with ``argv``) or as it stands in a shell."""
     found = _decoded(text, list[str] | dict[str, Any] | str)
     if isinstance(found, dict):
-        found = _decoded(msgspec.json.encode(found.get("argv")).decode(), list[str] | str)
+        words = found.get("argv")
+        return argv_of(msgspec.json.encode(words).decode()) if isinstance(words, list | str) else ()
     if isinstance(found, list):
         return tuple(found)
     try:
