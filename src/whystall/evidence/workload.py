@@ -9,7 +9,7 @@ import numpy as np
 
 from whystall.model.diagnosis import Evidence
 from whystall.model.text import Text
-from whystall.state.histograms import mean_of, quantile_of
+from whystall.state.histograms import count_above, mean_of, quantile_of
 
 from .change import onset_of
 from .scene import Bools, Floats, Scene
@@ -143,6 +143,24 @@ def _giants(scene: Scene) -> Iterator[Evidence]:
     )
     strength = ramp(times, level("giant") / 2, level("giant"))
     yield scene.evidence("prompts.giant", times, "ratio", strength, text.format(top=low, times=times))
+    if times >= level("giant"):
+        yield from _victims(scene, level("giant") * median)
+
+
+def _victims(scene: Scene, giant: float) -> Iterator[Evidence]:
+    """Requests with a felt wait against giant prompts: several late ones for each giant stand behind it."""
+    giants = count_above(scene.state.prompt_length, giant / 2, scene.inside)
+    late = count_above(scene.state.ttft, 2 * level("felt_wait"), scene.inside)
+    if not giants > 0:
+        return
+    each = max(late - giants, 0.0) / giants
+    drained = scene.share(scene.state.waiting_end == 0)
+    text = Text(
+        "{each:.1f} other requests got their first token late for each giant prompt; the queue is empty {drained:.0%} of the time",
+        "每个巨型提示使另外 {each:.1f} 个请求的首 token 延迟；队列有 {drained:.0%} 的时间为空",
+    )
+    strength = min(ramp(each, 0.5, level("victims")), ramp(drained, 0.05, 0.3))
+    yield scene.evidence("prompts.victims", each, "req", strength, text.format(each=each, drained=drained))
 
 
 def _demand(scene: Scene) -> Iterator[Evidence]:
