@@ -144,7 +144,7 @@ def _server_info(body: str) -> dict[str, str]:
     answer = _decoded(body)
     config = answer.get("vllm_config") if isinstance(answer, dict) else None
     if isinstance(config, str):
-        return start_up.engine_settings(settings(config))
+        return start_up.with_budget(start_up.engine_settings(settings(config)))
     if not isinstance(config, dict):
         return {}
     found: dict[str, str] = {}

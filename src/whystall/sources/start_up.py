@@ -56,7 +56,7 @@ def settings_of(log: Sequence[LogLine]) -> dict[str, str]:
         if (engine := vllm_settings.ENGINE_LINE.match(line.text)) is not None:
             found["version"] = engine[1]
             found |= engine_settings(settings(line.text[engine.end() :]))
-    return found | _spoken(log)
+    return with_budget(found | _spoken(log))
 
 
 def engine_settings(found: Mapping[str, str]) -> dict[str, str]:
@@ -65,11 +65,13 @@ def engine_settings(found: Mapping[str, str]) -> dict[str, str]:
     device = named.get("device", "")
     if device:
         named["device"] = next((known for known in vllm_settings.DEVICES if known in device.lower()), "")
-    # The compiled range ends at the token budget, which the text form does not name otherwise.
-    ends = numbers(named.get(vllm_settings.BUDGET, ""))
-    if ends:
-        named.setdefault("max_num_batched_tokens", f"{max(ends):.0f}")
     return {name: value for name, value in named.items() if value}
+
+
+def with_budget(found: dict[str, str]) -> dict[str, str]:
+    """With the token budget where nothing else names it: the compiled range ends there."""
+    ends = numbers(found.get(vllm_settings.BUDGET, ""))
+    return {"max_num_batched_tokens": f"{max(ends):.0f}"} | found if ends else found
 
 
 def memory_of(log: Sequence[LogLine]) -> Memory:
