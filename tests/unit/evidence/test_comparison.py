@@ -80,15 +80,6 @@ def test_what_only_one_side_has_is_shown_without_a_ratio(state):
     assert not figures["gpu_power"].differs
 
 
-@pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.id)
-def test_a_figure_is_a_number_and_its_rows_fit_the_intervals(state, figure):
-    one = state("cpu_healthy")
-    assert isinstance(figure.value(one), float)
-    if figure.rows is not None:
-        assert len(figure.rows(one)) == len(one.t_end)
-    assert figure.label.zh != figure.label.en or "p95" in figure.label.en
-
-
 def test_settings_that_differ_are_named_with_both_values(state):
     first = msgspec.structs.replace(
         state("healthy"),

@@ -7,7 +7,6 @@ from markdown_it import MarkdownIt
 
 import findings
 from whystall.reports import render
-from whystall.reports.github import MOST_CHARACTERS
 from whystall.reports.markdown import code, escaped
 
 ATTACK = (
@@ -60,13 +59,3 @@ def test_code_is_one_span(text):
     page = MarkdownIt("commonmark").renderInline(code(text))
     assert page.count("<code>") == (1 if text.strip() else 0)
     assert "<a" not in page.replace("<code>", "")
-
-
-def test_github_folds_the_details():
-    text = render(findings.several(), "github")
-    assert text.count("<details>") == text.count("</details>") == 2
-    assert text.index("KV cache too small") < text.index("<details>")
-
-
-def test_github_is_cut_before_github_refuses_it():
-    assert len(render(findings.hostile("x" * 5000 + "|" * 5000), "github")) < MOST_CHARACTERS
