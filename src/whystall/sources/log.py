@@ -24,6 +24,7 @@ _JSON_TEXT = ("message", "msg", "text", "event")
 _JSON_LEVEL = ("level", "levelname", "severity", "log.level")
 _JSON_PROCESS = ("process_name", "processName", "process")
 _JSON_PID = ("pid", "process_id", "processId")
+_PERIODIC = ("Engine 0", "Avg prompt", "Route: ")
 _ANSI = re.compile(r"\x1b\[[0-9;]{0,20}m")
 
 
@@ -145,7 +146,7 @@ def _found(pattern: re.Pattern[str], text: str, start: int, unit: float = 1.0) -
 
 def _event(line: LogLine) -> tuple[vllm_log.EventPattern, float | None] | None:
     text = line.text
-    if text.startswith(("Engine 0", "Avg prompt", "Route: ")) and ": MFU: " not in text[:40]:
+    if ' HTTP/1.1" ' in text[-40:] or (text.startswith(_PERIODIC) and ": MFU: " not in text[:40]):
         return None  # most lines of most logs
     for pattern in vllm_log.EVENTS:
         if pattern.words in text and (pattern.also is None or pattern.also.search(text)):
@@ -165,9 +166,10 @@ def _raw(line: str, clock: NaiveClock) -> _Raw:
     line = line.rstrip("\r\n")
     if "\x1b" in line:
         line = _ANSI.sub("", line)
-    if line[:1] == "{" and (found := _json(line, clock)) is not None:
+    first = line[:1]
+    if first == "{" and (found := _json(line, clock)) is not None:
         return found
-    stamped = vllm_log.STAMP.match(line)
+    stamped = vllm_log.STAMP.match(line) if first.isdigit() else None
     raw = _owned(line[stamped.end() :] if stamped else line, clock)
     if stamped:
         raw.t = _iso(stamped["iso"], None)
@@ -175,7 +177,7 @@ def _raw(line: str, clock: NaiveClock) -> _Raw:
 
 
 def _owned(line: str, clock: NaiveClock) -> _Raw:
-    owner = vllm_log.PROCESS.match(line)
+    owner = vllm_log.PROCESS.match(line) if line[:1] == "(" else None
     rest = line[owner.end() :] if owner else line
     match = vllm_log.LINE.match(rest)
     raw = _Raw(match["text"], match["level"]) if match else _loose(rest)

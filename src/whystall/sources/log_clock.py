@@ -19,7 +19,7 @@ import msgspec
 
 _QUARTER_S = 900.0
 _FARTHEST_S = 14 * 3600.0
-_YEAR_S = 365.25 * 86400.0
+_KEPT = 100_000
 
 
 class LogAnchor(msgspec.Struct, frozen=True):
@@ -36,17 +36,16 @@ class NaiveClock:
     def __init__(self, reference: float) -> None:
         self._reference = reference
         self._year = datetime.fromtimestamp(reference, UTC).year
-        self._minutes: dict[str, float | None] = {}
+        self._seconds: dict[str, float | None] = {}  # lines of one second follow one another
 
     def seconds(self, text: str, fraction: str | None = None) -> float | None:
         """None where the text is no time, such as February 30."""
-        minute, second = text[:11], text[12:14]
-        if minute not in self._minutes:
-            self._minutes[minute] = self._minute(minute)
-        start = self._minutes[minute]
-        if start is None or not second.isdigit():
-            return None
-        return start + int(second) + (float("0." + fraction[1:]) if fraction else 0.0)
+        if text not in self._seconds:
+            if len(self._seconds) > _KEPT:
+                self._seconds.clear()
+            self._seconds[text] = self._nearest(text)
+        found = self._seconds[text]
+        return found + float("0." + fraction[1:]) if found is not None and fraction else found
 
     def iso(self, text: str) -> float | None:
         """Seconds of a text with a year and without a zone, or of ``MM-DD HH:MM:SS``."""
@@ -55,11 +54,11 @@ class NaiveClock:
         except (ValueError, OverflowError):
             return self.seconds(text[:14]) if len(text) >= 14 else None
 
-    def _minute(self, text: str) -> float | None:
+    def _nearest(self, text: str) -> float | None:
         candidates = []
         for year in (self._year - 1, self._year, self._year + 1):
             try:
-                moment = datetime.strptime(f"{year}-{text}", "%Y-%m-%d %H:%M")
+                moment = datetime.fromisoformat(f"{year}-{text}")
             except ValueError:
                 continue
             candidates.append(float(calendar.timegm(moment.timetuple())))
