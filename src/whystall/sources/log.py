@@ -59,12 +59,16 @@ def read_log(lines: Iterable[str], anchor: LogAnchor) -> tuple[LogLine, ...]:
 
     The lines' year is missing and their time zone unknown; :mod:`whystall.sources.log_clock` says how both are found.
     """
+    return read_dated_log(lines, anchor)[0]
+
+
+def read_dated_log(lines: Iterable[str], anchor: LogAnchor) -> tuple[tuple[LogLine, ...], bool]:
+    """As :func:`read_log`, and whether the time zone could only be fitted to the recording's end."""
     clock = NaiveClock(anchor.start)
     raw = [_raw(line[:MAX_LINE_CHARS], clock) for line in lines]
-    starts = _starts(raw)
-    times = [line.naive for line in raw if line.naive is not None]
-    shift = offset(starts, times, anchor)
-    return tuple(_line(line, shift) for line in raw)
+    times = [line.naive for line in raw if line.naive is not None and line.t is None]
+    shift = offset(_starts(raw), times, anchor)
+    return tuple(_line(line, shift.seconds if shift else None) for line in raw), shift is not None and shift.fitted
 
 
 def within(lines: Sequence[LogLine], start: float, end: float) -> tuple[LogLine, ...]:

@@ -65,8 +65,15 @@ class NaiveClock:
         return min(candidates, key=lambda t: abs(t - self._reference), default=None)
 
 
-def offset(starts: Sequence[float], times: Sequence[float], anchor: LogAnchor) -> float | None:
-    """Seconds by which the log's clock is ahead of UTC; None where there are no times.
+class LogOffset(msgspec.Struct, frozen=True):
+    """Seconds by which the log's clock is ahead of UTC; ``fitted`` where only the log's end could tell."""
+
+    seconds: float
+    fitted: bool = False
+
+
+def offset(starts: Sequence[float], times: Sequence[float], anchor: LogAnchor) -> LogOffset | None:
+    """The log's offset; None where there are no times.
 
     ``starts`` are the first times of the processes that may be the API server, ``times`` all of the log.
     """
@@ -76,11 +83,11 @@ def offset(starts: Sequence[float], times: Sequence[float], anchor: LogAnchor) -
         found = [_rounded(start - anchor.process_start) for start in starts]
         near = [pair for pair in found if abs(pair[0]) <= _FARTHEST_S]
         if near:
-            return min(near, key=lambda pair: pair[1])[0]
+            return LogOffset(min(near, key=lambda pair: pair[1])[0])
     if max(times) >= anchor.start and min(times) <= anchor.end:
-        return 0.0
+        return LogOffset(0.0)
     fitted, _ = _rounded(max(times) - anchor.end)
-    return fitted if abs(fitted) <= _FARTHEST_S else 0.0
+    return LogOffset(fitted if abs(fitted) <= _FARTHEST_S else 0.0, fitted=True)
 
 
 def _rounded(seconds: float) -> tuple[float, float]:

@@ -51,8 +51,8 @@ _WORDS = {
         "{file} 较长，只读取了开头 {head} MB 和末尾 {tail} MB",
     ),
     "log_clock": Text(
-        "the log's time zone could not be told from the server's start; its times were fitted to the recording",
-        "无法根据服务启动时间判断日志时区，已按录制时间对齐",
+        "the time zone of {file} could not be told from the server's start; its last line was put at the recording's end",
+        "无法根据服务启动时间判断 {file} 的时区，已将其最后一行对齐到录制结束时刻",
     ),
     "unreadable_file": Text("{file} was left out: {first}", "已忽略 {file}：{first}"),
 }

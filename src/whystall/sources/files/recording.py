@@ -18,7 +18,7 @@ from whystall.sources.client import RequestRow, client_columns
 from whystall.sources.dialects import quantity
 from whystall.sources.gpu import GpuRow, gpu_columns
 from whystall.sources.host import HostRow, host_columns
-from whystall.sources.log import read_log
+from whystall.sources.log import read_dated_log
 from whystall.sources.log_clock import LogAnchor
 from whystall.sources.spans import ExportRow, request_spans
 
@@ -187,7 +187,10 @@ class _Folder:
         log = read_log_file(path)
         self._about(path, log.truncated, log.damaged)
         self.warnings += log.warnings
-        return read_log(log.lines, anchor)
+        lines, fitted = read_dated_log(log.lines, anchor)
+        if fitted:
+            self.warnings.append(notice("log_clock", path.name))
+        return lines
 
     def _about(self, path: Path, truncated: bool, damaged: bool) -> None:
         if truncated:

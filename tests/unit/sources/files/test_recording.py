@@ -4,6 +4,7 @@ import gzip
 import json
 import math
 import random
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -449,3 +450,15 @@ def test_every_shared_recording_is_read_whole(shared):
 
 def test_warnings_are_said_in_two_languages():
     assert len(set(notice_ids())) == len(notice_ids())
+
+
+def test_every_warning_is_documented():
+    text = (Path(__file__).parents[4] / "docs/bad-input.md").read_text()
+    assert [kind for kind in notice_ids() if f"`{kind}`" not in text] == []
+
+
+def test_a_log_that_had_to_be_fitted(tmp_path):
+    write(tmp_path, scraped(0) + scraped(60))
+    write(tmp_path, "(APIServer pid=1) INFO 11-30 05:54:00 [a.py:1] x\n", "server.log")
+    assert "log_clock" in warned(found := read_recording(tmp_path))
+    assert found.log[0].t == T0 + 40
