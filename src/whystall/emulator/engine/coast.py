@@ -35,13 +35,13 @@ def coast(engine: Engine, until: float) -> None:
         if end > until or end >= arrival or step - 1 in last or step - 1 - ahead in last:
             break
         due = dues[step % size]
+        if len(due) > pool.free_count:
+            break
+        journal.free_blocks.append(pool.free_count)
         if due:
-            if len(due) > pool.free_count:
-                break
             for request, block in zip(due, pool.take(len(due)), strict=True):
                 request.blocks.append(block)
         journal.gap.append(end - before)
-        journal.free_blocks.append(pool.free_count)
         before = end
         free_at += max(least, fixed + slope * context)
         ends.append(free_at)

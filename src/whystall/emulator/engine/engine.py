@@ -38,6 +38,8 @@ class Engine:
         self.journal = Journal()
         self.now = start
         self.on_finish = on_finish
+        self.on_refused: OnFinish = _nobody
+        self.limited = (options.max_num_queued_reqs, options.max_num_queued_tokens) != (None, None)
         self.unfinished = 0
         self.prefilling_tokens = 0
         self.pause = 0.0  # seconds that the next step takes on top, once: a stall
@@ -55,19 +57,23 @@ class Engine:
 
     def admits(self) -> str:
         """Empty when a new request may come, else the name of the limit that refuses it (HTTP 503)."""
+        return self._refusal(self.unfinished + len(self._arrivals))
+
+    def _refusal(self, unfinished: int) -> str:
         options = self.options
-        if options.max_num_queued_reqs is not None and self.unfinished + 1 > options.max_num_queued_reqs:
+        if options.max_num_queued_reqs is not None and unfinished + 1 > options.max_num_queued_reqs:
             return "max_num_queued_reqs"
         if options.max_num_queued_tokens is not None and self.prefilling_tokens >= options.max_num_queued_tokens:
             return "max_num_queued_tokens"
         return ""
 
     def submit(self, request: Request) -> None:
-        """``request`` arrived at the front end at its ``arrival``; the engine sees it after the front end's time."""
+        """``request`` arrives at the front end at its ``arrival``; the engine sees it after the front end's time.
+
+        An arrival in the future may be refused when it comes: ``on_refused`` is told.
+        """
         profile = self.clock.profile
         ready = request.arrival + profile.front_s + profile.front_token_s * request.prompt_tokens
-        self.unfinished += 1
-        self.prefilling_tokens += request.prompt_tokens
         self._arrived += 1
         heapq.heappush(self._arrivals, (ready, self._arrived, request))
 
@@ -76,6 +82,8 @@ class Engine:
         if request.reason:
             return
         request.reason = "abort"
+        if request.queued != request.queued:
+            return  # still at the front end
         self.unfinished -= 1
         if request.first_token != request.first_token:
             self.prefilling_tokens -= request.prompt_tokens
@@ -103,6 +111,8 @@ class Engine:
         scheduler = self.scheduler
         in_flight = self.in_flight
         while True:
+            if self.now > until:
+                return
             if len(in_flight) < self.depth and not self._starved:
                 if not in_flight and not self._wake(until):
                     return
@@ -111,6 +121,7 @@ class Engine:
             if self.coasting and scheduler.quiet and not (in_flight[0][0].chunks or in_flight[-1][0].chunks):
                 coast(self, until)
             batch, end = in_flight[0]
+            end = max(end, self.now)
             if end > until:
                 return
             in_flight.popleft()
@@ -122,7 +133,7 @@ class Engine:
         """Take what has arrived; where there is no work, wait for the next arrival. False when that is too late."""
         self._take_arrivals()
         if self.scheduler.running or self.scheduler.waiting:
-            return self.now <= until
+            return True
         if not self._arrivals or self._arrivals[0][0] > until:
             self.now = max(self.now, until) if until < inf else self.now
             return False
@@ -134,9 +145,18 @@ class Engine:
         arrivals = self._arrivals
         while arrivals and arrivals[0][0] <= self.now:
             request = heapq.heappop(arrivals)[2]
-            if not request.reason:
-                request.queued = self.now
-                self.scheduler.add(request)
+            if request.reason:
+                continue
+            refusal = self._refusal(self.unfinished) if self.limited else ""
+            if refusal:
+                request.reason = refusal
+                self.journal.rejected.append(request.arrival)
+                self.on_refused(request, request.arrival)
+                continue
+            self.unfinished += 1
+            self.prefilling_tokens += request.prompt_tokens
+            request.queued = self.now
+            self.scheduler.add(request)
 
     def _start(self) -> None:
         """Schedule a step at the present time; it runs as soon as the device is free."""
@@ -149,10 +169,15 @@ class Engine:
         for request in batch.admitted:
             if request.scheduled != request.scheduled:
                 request.scheduled = self.now
-        end = max(self.now, self.device_free) + self.clock.seconds(batch) + self.pause
+        begin = max(self.now, self.device_free)
+        end = begin + self.clock.seconds(batch) + self.pause
         self.pause = 0.0
         self.device_free = end
         self.in_flight.append((batch, end))
+        if self.options.async_scheduling and batch.chunks:
+            # A single-GPU engine launches kernels in the thread that handles results. Decode batches are one launch;
+            # others wait for the step before and then launch piece by piece, and that step's results wait with them.
+            self.now = max(self.now, begin + self.clock.launch(batch))
 
     # -- results
 

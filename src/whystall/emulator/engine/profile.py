@@ -29,6 +29,8 @@ class StepProfile(msgspec.Struct, frozen=True, kw_only=True):
     token_s: float
     host_s: float = 0.0
     host_request_s: float = 0.0
+    host_mixed_s: float = 0.0  # host work of a step with prefill, which runs on piecewise CUDA graphs
+    host_eager_s: float = 0.0  # host work of a step above the largest captured batch, which launches every kernel
     decode_base_s: float = 0.0
     decode_context_s: float = 0.0
     decode_request_s: float = 0.0
@@ -121,7 +123,19 @@ class StepClock:
             attention += p.pair_s * work.pairs
         else:
             attention = p.decode_base_s + p.decode_context_s * work.context + p.decode_request_s * work.requests
-        return self._join(dense + attention, work.requests) + self.link(work.tokens)
+        host = self._host_of(work)
+        gpu = dense + attention
+        return (max(host, gpu) if self.overlap else host + gpu) + self.link(work.tokens)
+
+    def launch(self, batch: Batch) -> float:
+        """Seconds for which launching a batch with prefill keeps the engine's only thread; 0 with several GPUs."""
+        return self._host_of(work_of(batch)) if self.profile.tensor_parallel == 1 else 0.0
+
+    def _host_of(self, work: Work) -> float:
+        host = self.host(work.requests)
+        if work.tokens > self.profile.max_graph_tokens:
+            return max(host, self.profile.host_eager_s)
+        return max(host, self.profile.host_mixed_s) if work.mixed else host
 
     def decode_line(self, requests: int) -> tuple[float, float]:
         """A step that only decodes, as (fixed seconds, seconds per token of context), without the host's bound."""
@@ -139,7 +153,3 @@ class StepClock:
 
     def link(self, tokens: int) -> float:
         return self.profile.link_s + self.profile.link_token_s * tokens
-
-    def _join(self, gpu: float, requests: int) -> float:
-        host = self.host(requests)
-        return max(host, gpu) if self.overlap else host + gpu

@@ -1,0 +1,192 @@
+"""The load that a server got, rebuilt from its counters: when requests came, how long they were, what they shared.
+
+Arrivals of an interval are its finishes plus the change of running + waiting (method.md, identity I4). Where that sum
+stands still while work goes on, the clients wait for their answers and the load is a closed loop of that size.
+Lengths come in the order of first tokens, which under first come first served is the order of arrival.
+"""
+
+from __future__ import annotations
+
+import random
+from itertools import pairwise
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from whystall.emulator.engine.engine import Engine
+from whystall.emulator.engine.workload import Arrival, LengthClass, Load, Phase
+from whystall.errors import TooLittleData
+from whystall.model.recording import SeriesTable
+
+from .counters import increases
+from .series import EngineSeries, split_engines
+
+Floats = NDArray[np.float64]
+_SAME = 0.03  # a closed loop's size wavers by who is between two requests at the moment of a scrape
+_LEAST_PLATEAU = 5  # scrapes
+_EXPLAINED = 0.05  # lengths are classes where their means explain the sums to 5%
+
+
+class Kind(msgspec.Struct, frozen=True):
+    """The lengths of one request in tokens, and how many of its first ones others have too."""
+
+    prompt: int
+    output: int
+    shared: int = 0
+
+
+class Segment(msgspec.Struct, frozen=True):
+    """A stretch of the load: a closed loop of ``clients`` (0: none), or ``arrivals`` at seconds after ``start``."""
+
+    start: float
+    seconds: float
+    clients: int
+    arrivals: tuple[Arrival, ...]
+    kinds: tuple[Kind, ...]
+
+
+def rebuild_load(table: SeriesTable, *, seed: int = 1) -> list[Segment]:
+    """The load of the first engine of ``table``, from its first scrape on. Raises TooLittleData."""
+    engines = split_engines(table)
+    if not engines or len(table.times) < 3:
+        raise TooLittleData("the recording has too few scrapes to rebuild its load", "record a minute under load")
+    series, times = engines[0], table.times - table.times[0]
+    inside = np.nan_to_num(series.total("num_requests_running") + series.total("num_requests_waiting"))
+    finished = np.nan_to_num(increases(series.total("request_success")))
+    came = np.maximum(np.round(finished + np.diff(inside)), 0).astype(int)
+    rng = random.Random(seed)
+    kinds = _kinds(series, rng)
+    if not kinds:
+        raise TooLittleData("no request got a first token in the recording", "record while requests are served")
+    return _segments(times, inside, came, kinds, rng)
+
+
+def play_load(engine: Engine, segments: list[Segment], *, seed: int = 1) -> None:
+    """Send the rebuilt load to ``engine`` and run it to the end of the last segment."""
+    load = Load(seed)
+    for segment in segments:
+        if segment.clients:
+            mix = tuple(
+                LengthClass(1.0, (k.prompt, k.prompt), (k.output, k.output), shared_prefix=k.shared)
+                for k in segment.kinds
+            )
+            load.play(engine, [Phase(seconds=segment.seconds, mix=mix, clients=segment.clients)])
+        else:
+            load.trace(engine, segment.arrivals, 0.0)
+            engine.advance(segment.start + segment.seconds)
+
+
+def _segments(
+    times: Floats, inside: Floats, came: NDArray[np.int64], kinds: list[Kind], rng: random.Random
+) -> list[Segment]:
+    plateaus = _plateaus(inside, came)
+    edges = sorted({0, len(came), *(i for a, b, _ in plateaus for i in (a, b))})
+    sizes = {a: size for a, _, size in plateaus}
+    segments: list[Segment] = []
+    used = 0
+    for first, last in pairwise(edges):
+        clients = sizes.get(first, 0)
+        number = int(came[first:last].sum())
+        recent = kinds[min(used, len(kinds) - 1) :]  # who had no first token yet is like those of this stretch
+        own = [kinds[i] if i < len(kinds) else rng.choice(recent) for i in range(used, used + number)]
+        arrivals: list[Arrival] = []
+        for i in range(first, last) if not clients else ():
+            moments = sorted(rng.uniform(times[i], times[i + 1]) for _ in range(came[i]))
+            arrivals += [_arrival(t, own[len(arrivals) + k]) for k, t in enumerate(moments)]
+        used += number
+        start, seconds = float(times[first]), float(times[last] - times[first])
+        segments.append(Segment(start, seconds, clients, tuple(arrivals), tuple(own) or (kinds[-1],)))
+    return segments
+
+
+def _arrival(t: float, kind: Kind) -> Arrival:
+    prefix = "shared" if kind.shared else ""
+    return Arrival(t, kind.prompt, kind.output, prefix=prefix, prefix_tokens=kind.shared)
+
+
+def _plateaus(inside: Floats, came: NDArray[np.int64]) -> list[tuple[int, int, int]]:
+    """Stretches of intervals (first, last, size) in which as many requests come as finish, from the first arrival."""
+    found: list[tuple[int, int, int]] = []
+    start = 0
+    while start < len(came):
+        size = inside[start + 1]
+        stop = start
+        misses = 0
+        while stop < len(came) and misses <= 2:
+            near = abs(inside[stop + 1] - size) <= max(1.0 if size < 4 else 0.0, _SAME * size)
+            misses = 0 if near else misses + 1
+            stop += 1
+        stop -= misses
+        window = inside[start + 1 : stop + 1]
+        enough = came[start + 1 : stop].sum() >= max(2 * size, 8)  # each client had more than one turn
+        if stop - start >= _LEAST_PLATEAU and enough and np.mean(window == np.max(window)) > 0.5:
+            found.append((start, stop, round(float(np.max(window)))))
+            start = stop
+        else:
+            start += 1
+    return found
+
+
+def _kinds(series: EngineSeries, rng: random.Random) -> list[Kind]:
+    """The lengths of the requests in the order of their first tokens."""
+    first = np.nan_to_num(increases(series.total("time_to_first_token_seconds", "count"))).astype(int)
+    prompts = np.nan_to_num(increases(series.total("prompt_tokens")))
+    cached = np.nan_to_num(increases(series.total("prompt_tokens_cached")))
+    lengths, outputs = _classes(series)
+    kinds: list[Kind] = []
+    for n, tokens, hits in zip(first, prompts, cached, strict=True):
+        if n <= 0:
+            continue
+        shared = int(hits / n) if hits > 0.05 * tokens else 0
+        own = [Kind(p, o, min(shared, p - 1)) for p, o in _split(n, tokens, lengths, outputs)]
+        rng.shuffle(own)
+        kinds += own
+    return kinds
+
+
+def _split(n: int, tokens: float, lengths: Floats, outputs: Floats) -> list[tuple[int, int]]:
+    """``n`` requests of the known classes whose prompts add up to ``tokens``: the nearest two classes around the mean."""
+    mean = tokens / n
+    if len(lengths) < 2:
+        return [(max(round(mean), 1), max(round(float(outputs[0])), 1))] * n
+    above = int(np.clip(np.searchsorted(lengths, mean), 1, len(lengths) - 1))
+    low, high = above - 1, above
+    many = round((tokens - n * lengths[low]) / (lengths[high] - lengths[low]))
+    many = min(max(many, 0), n)
+    picked = [high] * many + [low] * (n - many)
+    return [(max(round(float(lengths[c])), 1), max(round(float(outputs[c])), 1)) for c in picked]
+
+
+def _classes(series: EngineSeries) -> tuple[Floats, Floats]:
+    """Mean prompt and output length of each class of prompts; a single class where the buckets tell none apart."""
+    prompt_counts, prompt_sum = _histogram(series, "request_prompt_tokens")
+    _, output_sum = _histogram(series, "request_generation_tokens")
+    total = prompt_counts.sum()
+    if not total:
+        return np.zeros(0), np.ones(1)
+    counts = _groups(prompt_counts)
+    lengths, outputs = _solve(counts, prompt_sum), _solve(counts, output_sum)
+    explained = np.abs(counts @ lengths - prompt_sum).sum() <= _EXPLAINED * prompt_sum.sum()
+    if counts.shape[1] < 2 or not explained or (lengths <= 0).any() or (outputs <= 0).any():
+        return np.zeros(0), np.asarray([output_sum.sum() / total])
+    return lengths, outputs
+
+
+def _groups(counts: Floats) -> Floats:
+    """Columns of neighbouring buckets that are used, added up: lengths that differ little are one class."""
+    used = counts.sum(axis=0) > 0.02 * counts.sum()
+    starts = np.flatnonzero(used & ~np.concatenate([[False], used[:-1]]))
+    stops = np.flatnonzero(used & ~np.concatenate([used[1:], [False]]))
+    return np.stack([counts[:, a : b + 1].sum(axis=1) for a, b in zip(starts, stops, strict=True)], axis=1)
+
+
+def _histogram(series: EngineSeries, name: str) -> tuple[Floats, Floats]:
+    _, cumulative = series.buckets(name)
+    counts = np.diff(np.concatenate([np.zeros((1, cumulative.shape[1])), cumulative]), axis=0)
+    by_interval = np.stack([np.nan_to_num(increases(row)) for row in counts], axis=1)
+    return by_interval, np.nan_to_num(increases(series.total(name, "sum")))
+
+
+def _solve(counts: Floats, sums: Floats) -> Floats:
+    return np.asarray(np.linalg.lstsq(counts, sums, rcond=None)[0], dtype=np.float64)

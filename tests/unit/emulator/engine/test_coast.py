@@ -1,0 +1,114 @@
+"""Skipping over runs of equal steps changes nothing; what is made up equals what is spelled out."""
+
+from __future__ import annotations
+
+import random
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from whystall.emulator.engine.content import Content, OwnContent, TokenContent
+from whystall.emulator.engine.engine import Engine
+from whystall.emulator.engine.options import EngineOptions
+from whystall.emulator.engine.profile import StepProfile
+from whystall.emulator.engine.request import Request
+from whystall.emulator.engine.workload import Arrival, LengthClass, Load, Phase
+
+PROFILE = StepProfile(
+    name="test",
+    floor_s=0.005,
+    token_s=3e-5,
+    host_s=0.001,
+    host_mixed_s=0.01,
+    host_eager_s=0.02,
+    decode_context_s=3e-8,
+    decode_request_s=1e-5,
+    mixed_context_s=3e-8,
+    pair_s=1e-9,
+    max_graph_tokens=256,
+    front_s=0.002,
+)
+COLUMNS = ("end", "gap", "regular", "generated", "prompts", "running", "waiting", "free_blocks", "odd_gap")
+
+
+def run(options: EngineOptions, phases: list[Phase], seed: int, coasting: bool) -> Engine:
+    engine = Engine(options, PROFILE)
+    engine.coasting = coasting
+    Load(seed).play(engine, phases)
+    engine.advance(1e6)
+    return engine
+
+
+@settings(max_examples=20)
+@given(
+    seed=st.integers(0, 10_000),
+    is_async=st.booleans(),
+    caching=st.booleans(),
+    blocks=st.integers(70, 400),
+    seats=st.integers(1, 24),
+    policy=st.sampled_from(["fcfs", "priority"]),
+    closed=st.booleans(),
+)
+def test_skipping_equals_stepping(
+    seed: int, is_async: bool, caching: bool, blocks: int, seats: int, policy: str, closed: bool
+) -> None:
+    options = EngineOptions(
+        num_gpu_blocks=blocks,
+        max_model_len=1024,
+        max_num_seqs=seats,
+        max_num_batched_tokens=512,
+        enable_prefix_caching=caching,
+        scheduling_policy=policy,  # type: ignore[arg-type]
+        async_scheduling=is_async,
+    )
+    mix = (LengthClass(0.7, (10, 300), (1, 120), shared_prefix=64), LengthClass(0.3, (200, 700), (5, 200), priority=1))
+    phase = Phase(seconds=6, mix=mix, clients=12, think_s=0.05) if closed else Phase(seconds=6, mix=mix, rate=4)
+    skipped, stepped = (run(options, [phase], seed, coasting) for coasting in (True, False))
+    for name in COLUMNS:
+        assert getattr(skipped.journal, name) == getattr(stepped.journal, name), name
+    ends = [[(r.id, r.first_token, r.finished) for r in e.journal.finished] for e in (skipped, stepped)]
+    assert ends[0] == ends[1]
+    assert skipped.scheduler.pool.free_count == options.num_gpu_blocks - 1  # nothing leaks
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_made_up_prompts_behave_like_spelled_out_ones(seed: int) -> None:
+    sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "golden"))
+    from scheduler_scenario import draw
+
+    options = EngineOptions(**draw(seed)["options"])
+    rows: list[list[float]] = []
+    for spelled in (True, False):
+        rng = random.Random(seed)
+        engine = Engine(options, PROFILE)
+        for number in range(40):
+            prompt = rng.randrange(2, options.max_model_len // 2)
+            shared = min(rng.choice([0, 0, 24, 80]), prompt)
+            output = rng.randrange(1, options.max_model_len // 3)
+            own = [rng.randrange(1000, 9000) for _ in range(prompt - shared + output)]
+            content: Content = TokenContent([7] * shared + own) if spelled else OwnContent("p", shared)
+            arrival = number * 0.02
+            engine.submit(Request(number, prompt, output, content, arrival=arrival, priority=rng.randrange(3)))
+        engine.advance(1e6)
+        rows.append([*engine.journal.end, *engine.journal.free_blocks, engine.scheduler.prefix_hits])
+    assert rows[0] == rows[1]
+
+
+def test_a_run_is_the_same_every_time() -> None:
+    options = EngineOptions(num_gpu_blocks=200, max_model_len=1024, max_num_seqs=16)
+    phases = [Phase(seconds=30, mix=(LengthClass(1, (50, 500), (20, 100)),), rate=3, burst=2)]
+    assert run(options, phases, 5, True).journal.end == run(options, phases, 5, True).journal.end
+    assert run(options, phases, 5, True).journal.end != run(options, phases, 6, True).journal.end
+
+
+def test_admission_control_counts_running_requests_too() -> None:
+    options = EngineOptions(num_gpu_blocks=2000, max_num_queued_reqs=6)
+    engine = Engine(options, PROFILE)
+    load = Load(1)
+    load.trace(engine, [Arrival(0.0, 100, 50)] * 10, 0.0)
+    engine.advance(1.0)
+    assert len(engine.journal.rejected) == 4
+    assert max(engine.journal.running) == 6
