@@ -11,6 +11,7 @@ import psutil
 _TITLE = "VLLM::"
 _ROLES = (("APIServer", "api"), ("EngineCore", "engine"), ("Worker", "worker"))
 _SERVER = re.compile(r"\bvllm\b|sglang|\bray::", re.IGNORECASE)
+_PROXIES = frozenset(("nginx", "haproxy", "envoy", "traefik", "caddy", "docker-proxy"))
 _MAX_PROCESSES = 256
 
 
@@ -37,8 +38,8 @@ def find_server(port: int) -> ServerProcesses:
         return ServerProcesses(missing=f"no process that may be seen listens on port {port}")
     roots = {root.pid: root for root in map(_root, listeners)}
     members = {process.pid: process for root in roots.values() for process in _tree(root)}
-    if not any(_title(process).startswith(_TITLE) for process in members.values()):
-        members |= {process.pid: process for process in _titled()}  # a proxy listens for it
+    if all(_name(process) in _PROXIES for process in listeners):
+        members |= {process.pid: process for process in _titled()}
     pids = {process.pid for process in listeners}
     ordered = sorted(members.values(), key=lambda p: (p.pid not in pids, p.pid))[:_MAX_PROCESSES]
     described = tuple(_described(process, process.pid in pids) for process in ordered)
@@ -72,7 +73,7 @@ def _is_server(process: psutil.Process) -> bool:
     """A Python of the server, not a shell or a launcher that has the server's name in its arguments."""
     line = _cmdline(process)
     return bool(line) and (
-        line[0].startswith(_TITLE) or ("python" in process.name() and bool(_SERVER.search(" ".join(line))))
+        line[0].startswith(_TITLE) or ("python" in _name(process) and bool(_SERVER.search(" ".join(line))))
     )
 
 
@@ -84,6 +85,7 @@ def _tree(root: psutil.Process) -> list[psutil.Process]:
 
 
 def _titled() -> list[psutil.Process]:
+    """Every vLLM process of the host, for a server that a proxy listens for."""
     return [process for process in psutil.process_iter() if _title(process).startswith(_TITLE)]
 
 
@@ -103,6 +105,13 @@ def role_of(title: str, listens: bool) -> tuple[str, str]:
 def _title(process: psutil.Process) -> str:
     line = _cmdline(process)
     return line[0] if line else ""
+
+
+def _name(process: psutil.Process) -> str:
+    try:
+        return process.name()
+    except psutil.Error:
+        return ""
 
 
 def _cmdline(process: psutil.Process) -> list[str]:

@@ -6,7 +6,7 @@ from whystall.errors import NotMetrics
 from whystall.sources.live.address import Address
 from whystall.sources.live.clock import Clock
 from whystall.sources.live.http import Session
-from whystall.sources.live.scraper import Scrape, Scraper
+from whystall.sources.live.scraper import SKIPPED, Scrape, Scraper
 
 
 async def scraped(handler, interval_s: float = 0.02, seconds: float = 0.1) -> list[Scrape]:
@@ -51,7 +51,7 @@ async def test_410_of_a_server_without_a_clock_is_a_failure() -> None:
         return next(bodies)
 
     found = await scraped(handler)
-    assert [scrape.error for scrape in found[1:]] == ["Unavailable"] * 5
+    assert {scrape.error for scrape in found[1:]} - {SKIPPED} == {"Unavailable"}
 
 
 async def test_a_clock_that_stands_gives_one_page() -> None:
@@ -63,6 +63,6 @@ async def test_a_clock_that_stands_gives_one_page() -> None:
 
 async def test_a_page_that_turns_into_html_is_a_failure_but_the_first_is_raised() -> None:
     found = await scraped(pages(counter_page(1), "<html>", counter_page(2)))
-    assert [scrape.error for scrape in found[:3]] == ["", "NotMetrics", ""]
+    assert [scrape.error for scrape in found if scrape.error != SKIPPED][:3] == ["", "NotMetrics", ""]
     with pytest.raises(NotMetrics):
         await scraped(pages("<html>", counter_page(1)))

@@ -1,0 +1,76 @@
+import asyncio
+import time
+from typing import Any
+
+from whystall.sources.live import beside as module
+from whystall.sources.live.beside import Beside
+from whystall.sources.live.clock import Clock
+from whystall.sources.live.nvml import GpuSampler, NoGpu
+from whystall.sources.live.sink import NoSink
+
+
+class Kept(NoSink):
+    def __init__(self) -> None:
+        self.gpu_rows: list[dict[str, Any]] = []
+        self.host_rows: list[dict[str, Any]] = []
+
+    def gpu(self, rows: list[dict[str, Any]]) -> None:
+        self.gpu_rows += rows
+
+    def host(self, row: dict[str, Any]) -> None:
+        self.host_rows.append(row)
+
+
+class FakeGpus(GpuSampler):
+    def __init__(self) -> None:
+        self.closed = False
+
+    def sample(self, t: float) -> list[dict[str, Any]]:
+        return [{"t": t, "gpu": 0}]
+
+    def close(self) -> None:
+        self.closed = True
+
+
+async def watch(port: int, sink: Kept, keep: bool, seconds: float = 0.25) -> Beside:
+    clock = Clock()
+    beside = Beside(port, clock, clock.now(), 0.05, sink, keep)
+    jobs = [asyncio.ensure_future(job) for job in beside.jobs()]
+    await asyncio.sleep(seconds)
+    for job in jobs:
+        job.cancel()
+    await asyncio.gather(*jobs, return_exceptions=True)
+    return beside
+
+
+async def test_rows_on_the_grid_for_sink_and_recording(monkeypatch, free_port) -> None:
+    gpus = FakeGpus()
+    monkeypatch.setattr(module, "open_gpus", lambda pids: gpus)
+    sink = Kept()
+    before = time.time()
+    beside = await watch(free_port(), sink, keep=True)
+    assert beside.host_rows == sink.host_rows
+    assert beside.gpu_rows == sink.gpu_rows
+    assert len(sink.gpu_rows) >= 2
+    times = [row["t"] for row in sink.host_rows]
+    assert before - 1 < times[0] < times[-1] < time.time() + 1
+    assert gpus.closed
+
+
+async def test_a_long_recording_keeps_no_rows_in_memory(monkeypatch, free_port) -> None:
+    monkeypatch.setattr(module, "open_gpus", lambda pids: NoGpu("none"))
+    sink = Kept()
+    beside = await watch(free_port(), sink, keep=False)
+    assert beside.host_rows == []
+    assert sink.host_rows
+    assert sink.gpu_rows == []
+
+
+async def test_processes_are_looked_for_again_when_one_went_away(monkeypatch, free_port) -> None:
+    monkeypatch.setattr(module, "open_gpus", lambda pids: NoGpu("none"))
+    monkeypatch.setattr(module, "_LOOK_AGAIN_S", 0.0)
+    seen: list[int] = []
+    real = module.find_server
+    monkeypatch.setattr(module, "find_server", lambda port: seen.append(port) or real(port))
+    await watch(free_port(), Kept(), keep=False)
+    assert len(seen) >= 2
