@@ -5,7 +5,6 @@ import math
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,7 +14,6 @@ from whystall.errors import NotMetrics, TooLarge
 from whystall.model.recording import SeriesKey
 from whystall.sources import exposition
 from whystall.sources.exposition import Page, PageParser
-from whystall.sources.table import TableBuilder
 
 HTML = b"<!DOCTYPE html>\n<html><body>502 Bad Gateway</body></html>"
 
@@ -72,12 +70,20 @@ def test_equals_prometheus_client_on_every_shared_page(shared):
 
 
 names = st.from_regex(r"[a-z_:][a-z0-9_:]{0,8}", fullmatch=True).filter(lambda name: not name.endswith("_total"))
+
+
 label_names = st.from_regex(r"[a-z][a-z0-9_]{0,4}", fullmatch=True)
+
+
 label_values = st.text(
     st.characters(blacklist_categories=["Cs"], blacklist_characters="\r\x00\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"),
     max_size=12,
 )
+
+
 blanks = st.sampled_from([" ", "  ", "\t"])
+
+
 numbers = st.one_of(
     st.floats().map(repr),
     st.integers(-(10**20), 10**20).map(str),
@@ -104,6 +110,8 @@ def sample_lines(draw):
 exemplar_lines = st.builds(
     '{}_bucket{{le="1.0"}} {} # {{trace_id="{}"}} 0.67'.format, names, st.integers(0, 99), st.text("abc", max_size=3)
 )
+
+
 comments = st.one_of(
     st.just(""),
     st.just("# EOF"),
@@ -113,6 +121,8 @@ comments = st.one_of(
     st.builds("# TYPE {} {}".format, names, st.sampled_from(["gauge", "histogram", "summary", "untyped"])),
     st.just('# a comment } = " 1'),
 )
+
+
 pages = st.lists(st.one_of(sample_lines(), sample_lines(), exemplar_lines, comments), min_size=1, max_size=12)
 
 
@@ -245,18 +255,3 @@ def test_hostile_labels_do_not_backtrack():
     ):
         with pytest.raises(NotMetrics):
             PageParser().parse(b"a{" + body + b"} 1\n")
-
-
-def test_a_table_has_nan_where_a_series_was_absent():
-    parser = PageParser()
-    builder = TableBuilder(parser)
-    builder.add(1.0, parser.parse(b"# TYPE a gauge\na 1\n"))
-    builder.fail(2.0, "TimeoutError")
-    builder.add(3.0, parser.parse(b"b 5\nb 6\na 2\n"))
-    table = builder.table()
-    assert [key.name for key in table.keys] == ["a", "b"]
-    np.testing.assert_array_equal(table.values, [[1, 2], [np.nan, 6]])
-    assert table.times.tolist() == [1.0, 3.0]
-    assert (table.failed[0].t, table.failed[0].error) == (2.0, "TimeoutError")
-    assert table.types == {"a": "gauge"}
-    assert (len(builder), builder.duplicates) == (2, 1)
