@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whystall.model.diagnosis import Cause, Diagnosis, Onset
+from whystall.model.diagnosis import Cause, Diagnosis, Onset, Remedy
 
 from .figures import clock, duration
 from .outline import Answer
@@ -10,6 +10,7 @@ from .phrases import say
 from .printable import clean
 from .titles import cause_first_step, cause_title
 
+LIKELY = 0.5
 MARKS = {"healthy": "✔", "bottleneck": "✘", "unknown": "?"}
 
 
@@ -24,6 +25,7 @@ def answer(diagnosis: Diagnosis, lang: str) -> Answer:
         headline=_headline(diagnosis, word, lang),
         since=_since(diagnosis, lang) + stop,
         first=say("do_first", lang) + say("colon", lang) + _first_step(diagnosis, lang),
+        note=_note(diagnosis, lang),
     )
 
 
@@ -48,7 +50,8 @@ def _since(diagnosis: Diagnosis, lang: str) -> str:
         seconds = duration(window.seconds)
         return say("looked_at", lang, seconds=seconds, start=clock(window.start), end=clock(window.end))
     joint = "；" if lang == "zh" else "; "
-    return joint.join((_when(diagnosis, lang), _set_off(diagnosis.causes, lang)))
+    parts = (_when(diagnosis, lang), _set_off(diagnosis.causes, lang))
+    return joint.join(part for part in parts if part)
 
 
 def _when(diagnosis: Diagnosis, lang: str) -> str:
@@ -70,14 +73,18 @@ def leading_cause(causes: tuple[Cause, ...]) -> Cause | None:
 
 def _trigger(causes: tuple[Cause, ...]) -> Cause | None:
     # One that is more likely than not; a trigger with a lesser chance set nothing off as far as we can tell.
-    return next((cause for cause in causes if cause.role == "trigger" and cause.probability >= 0.5), None)
+    return next((cause for cause in causes if cause.role == "trigger" and cause.probability >= LIKELY), None)
 
 
 def _set_off(causes: tuple[Cause, ...], lang: str) -> str:
     trigger = _trigger(causes)
     if trigger is None:
         return say("no_trigger", lang)
-    return say("set_off_by", lang, what=_inside(cause_title(trigger.id, lang)))
+    if trigger is not causes[0]:
+        return say("set_off_by", lang, what=_inside(cause_title(trigger.id, lang)))
+    # The headline names it already: what is left to say is where it led.
+    limit = next((cause for cause in causes if cause.role == "limit" and cause.probability >= LIKELY), None)
+    return say("led_to", lang, what=_inside(cause_title(limit.id, lang))) if limit else ""
 
 
 def _inside(title: str) -> str:
@@ -85,14 +92,25 @@ def _inside(title: str) -> str:
     return title[0].lower() + title[1:] if title[1:2].islower() else title
 
 
+def _note(diagnosis: Diagnosis, lang: str) -> str:
+    if diagnosis.verdict == "healthy" or not diagnosis.remedies:
+        return ""
+    return restart_note(diagnosis.remedies[0], lang)
+
+
+def restart_note(remedy: Remedy, lang: str) -> str:
+    """The note where the remedy needs one and its text does not say so itself."""
+    said = "restart" in remedy.text.en or "重启" in remedy.text.zh
+    return say("restart_note", lang) if remedy.restart and not said else ""
+
+
 def _first_step(diagnosis: Diagnosis, lang: str) -> str:
     if diagnosis.verdict == "healthy":
         return say("nothing_to_do", lang)
     if diagnosis.remedies:
         first = diagnosis.remedies[0]
-        restart = say("needs_restart", lang)
-        tail = (f"（{restart}）" if lang == "zh" else f" ({restart})") if first.restart else ""
-        return clean(first.text.in_(lang)).rstrip(".。" if tail else "") + tail
+        text = clean(first.text.in_(lang))
+        return text.rstrip(".。") if restart_note(first, lang) else text
     if diagnosis.verdict == "unknown":
         missing = diagnosis.coverage.missing
         return clean(missing[0].how.in_(lang)) if missing else say("watch_longer", lang)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import msgspec
 from rich.console import Group, RenderableType
-from rich.text import Text as Line
 
 from whystall.errors import UsageError
 from whystall.model.comparison import Comparison
@@ -12,6 +11,7 @@ from whystall.model.text import Text
 
 from .comparison_outline import answer_lines, comparison_tables, headline
 from .json import to_json
+from .line import Line
 from .markdown import escaped, joined, section
 from .phrases import say
 from .printable import clean

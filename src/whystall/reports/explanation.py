@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
-from rich.text import Text as Line
 
 from whystall.errors import UsageError
 from whystall.model.explanation import CauseNote, Explanation, MetricNote
 
 from .json import to_json
+from .line import Line
 from .markdown import escaped, facts, joined, section
 from .outline import Fact, Table
 from .phrases import say, say_or

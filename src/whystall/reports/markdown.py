@@ -51,7 +51,7 @@ def answer_lines(page: Outline, level: int) -> list[str]:
     """The answer, the three lines that come first; the headline is the heading."""
     answer = page.answer
     first = f"{'#' * level} {answer.mark} {escaped(answer.word)}: {escaped(answer.headline)}"
-    return [f"{first}\n{escaped(answer.since)}  \n{escaped(answer.first)}"]
+    return [f"{first}\n{escaped(answer.since)}  \n{escaped(answer.first + answer.note)}"]
 
 
 def body(page: Outline) -> list[str]:

@@ -81,7 +81,7 @@ class MemoryBar(msgspec.Struct, frozen=True):
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """The first three lines."""
+    """The first three lines: the verdict with its headline, since when, and the first step with its note."""
 
     verdict: str
     mark: str
@@ -89,10 +89,7 @@ class Answer(msgspec.Struct, frozen=True):
     headline: str
     since: str
     first: str
-
-    @property
-    def lines(self) -> tuple[str, str, str]:
-        return (f"{self.mark} {self.word}: {self.headline}", self.since, self.first)
+    note: str  # what follows the first step, in brackets
 
 
 class Outline(msgspec.Struct, frozen=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from whystall.model.diagnosis import Diagnosis, Identity, Remedy
 
+from .answer import restart_note
 from .figures import change, number, seen
 from .outline import Table
 from .phrases import say, say_or
@@ -49,12 +50,9 @@ def _remedies(diagnosis: Diagnosis, lang: str) -> Table:
 def _remedy(remedy: Remedy, lang: str) -> tuple[str, ...]:
     flags = " ".join(f"{clean(flag)} {clean(value)}".strip() for flag, value in remedy.change.items())
     text = clean(remedy.text.in_(lang))
-    restart = say("needs_restart", lang) if remedy.restart else ""
-    what = (
-        text.rstrip(".。")
-        + (f" [{flags}]" if flags and flags not in text else "")
-        + (f" ({restart})" if restart else "")
-    )
+    note = restart_note(remedy, lang)
+    shown = text.rstrip(".。") if note else text
+    what = shown + (f" [{flags}]" if flags and flags not in text else "") + note
     effects = [
         say("effect_value", lang, name=say_or(name, _metric(name), lang), **_range(low=r.low, mid=r.mid, high=r.high))
         for name, r in remedy.effect.items()

@@ -17,7 +17,8 @@ PHRASES: dict[str, Text] = {
         "Since {at} into the window ({low} to {high}), {clock}", "自窗口第 {at}（区间 {low} 至 {high}）起，{clock}"
     ),
     "set_off_by": Text("set off by {what}", "触发因素：{what}"),
-    "no_trigger": Text("no trigger seen in this window", "此窗口内未见触发因素"),
+    "led_to": Text("it led to {what}", "由此导致：{what}"),
+    "no_trigger": Text("no trigger seen", "未见触发因素"),
     "looked_at": Text("Looked at {seconds} ({start} to {end})", "观察了 {seconds}（{start} 至 {end}）"),
     "one_scrape": Text("Looked at one moment only", "只观察了一个时刻"),
     "nothing_scraped": Text("Nothing could be read", "没有读到任何数据"),
@@ -25,7 +26,7 @@ PHRASES: dict[str, Text] = {
     "nothing_to_do": Text("nothing; no limit that users can feel binds", "无需处理：没有用户能感受到的瓶颈"),
     "run_explain": Text("run `whystall explain {id}` for what it is", "运行 `whystall explain {id}` 查看这是什么"),
     "watch_longer": Text("watch for longer: --for 120s", "延长观察时间：--for 120s"),
-    "needs_restart": Text("needs a restart", "需要重启"),
+    "restart_note": Text(" (needs a restart)", "（需要重启）"),
     # facts
     "target": Text("Target", "目标"),
     "engine": Text("Engine", "引擎"),
@@ -153,6 +154,7 @@ PHRASES: dict[str, Text] = {
     "effect_value": Text("{name} {mid} ({low} to {high})", "{name} {mid}（{low} 至 {high}）"),
     "risk": Text("Risk", "风险"),
     "undo": Text("Undo", "回退"),
+    "noted": Text("{title} ({note})", "{title}（{note}）"),
     "comma": Text(", ", "、"),
     "colon": Text(": ", "："),
     # numbers

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import io
+import re
 
+from rich.cells import cell_len, set_cell_size
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.padding import Padding
 from rich.rule import Rule
 from rich.table import Table as Grid
-from rich.text import Text as Line
+from rich.text import Text
 
 from .finding import Finding
+from .line import Line
 from .outline import Answer, CauseBlock, EvidenceRow, Fact, MemoryBar, Outline, Table, WhyRow
 from .outlining import outline
 from .phrases import say
 
 VERDICT_STYLES = {"healthy": "bold green", "bottleneck": "bold red", "unknown": "bold yellow"}
 BAR = 20  # cells of a full probability bar
+_CLAUSE = re.compile(r"[;:.,] | \(|[；：。，（]")
 MEMORY_CELLS = 60
 MEMORY_SHADES = "█▓▒░·"
 
@@ -29,7 +33,7 @@ class TextRenderer:
         self.color = color
 
     def render(self, finding: Finding, lang: str) -> str:
-        return printed(_report(outline(finding, lang)), self.width, self.color)
+        return printed(_report(outline(finding, lang), self.width), self.width, self.color)
 
 
 def printed(content: RenderableType, width: int, color: bool) -> str:
@@ -53,7 +57,7 @@ def printed(content: RenderableType, width: int, color: bool) -> str:
 class Hanging:
     """A paragraph whose first line starts with ``mark`` and whose later lines are indented below its text."""
 
-    def __init__(self, mark: Line, body: RenderableType) -> None:
+    def __init__(self, mark: Text, body: RenderableType) -> None:
         self.mark, self.body = mark, body
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
@@ -64,12 +68,12 @@ class Hanging:
         yield grid
 
 
-def _report(page: Outline) -> Group:
-    parts: list[RenderableType] = [*_answer(page.answer), Line(""), facts_grid(page.facts)]
+def _report(page: Outline, width: int) -> Group:
+    parts: list[RenderableType] = [*_answer(page.answer, width), Line(""), facts_grid(page.facts)]
     parts += _body(page)
     for other in page.others:
         parts += [Line(""), Rule(Line(say("other_engine", page.lang, id=other.name)), style="dim"), Line("")]
-        parts += [*_answer(other.answer), *_causes(other)]
+        parts += [*_answer(other.answer, width), *_causes(other)]
     return Group(*parts)
 
 
@@ -79,7 +83,7 @@ def _body(page: Outline) -> list[RenderableType]:
         parts += table_section(warning)
     parts += _causes(page)
     if page.impact:
-        parts += [heading(_noted(page.impact_title, page.impact_note)), facts_grid(page.impact, indent=2)]
+        parts += [heading(_noted(page.impact_title, page.impact_note, page.lang)), facts_grid(page.impact, indent=2)]
     parts += _remedies(page.table("remedies"))
     parts += table_section(page.table("ruled_out"))
     parts += _evidence(page)
@@ -90,19 +94,32 @@ def _body(page: Outline) -> list[RenderableType]:
     return parts + _coverage(page)
 
 
-def _noted(title: str, note: str) -> str:
-    return f"{title} ({note})" if note else title
+def _noted(title: str, note: str, lang: str) -> str:
+    return say("noted", lang, title=title, note=note) if note else title
 
 
-def _answer(answer: Answer) -> list[RenderableType]:
-    style = VERDICT_STYLES[answer.verdict]
-    first = Line.assemble((f"{answer.mark} {answer.word.upper()}", style), "  ", (answer.headline, "bold"))
-    return [_under(first), _under(Line(answer.since)), _under(Line(answer.first))]
+def _answer(answer: Answer, width: int) -> list[RenderableType]:
+    # The headline is whole, with its number. The step stands in full under "What to change": here it takes one line.
+    first = Line.assemble(
+        (f"{answer.mark} {answer.word.upper()}", VERDICT_STYLES[answer.verdict]), "  ", (answer.headline, "bold")
+    )
+    step = shortened(answer.first, width - cell_len(answer.note)) + answer.note
+    return [first, Line(answer.since), Line(step)]
 
 
-def _under(line: Line) -> RenderableType:
-    line.overflow = "fold"
-    return line
+def shortened(text: str, width: int) -> str:
+    """``text`` in at most ``width`` cells, cut where a clause ends outside brackets, and marked where it was cut."""
+    if cell_len(text) <= width:
+        return text
+    ends = [end.start() for end in _CLAUSE.finditer(text) if cell_len(text[: end.start()]) <= width - 2]
+    whole = [text[:end] for end in ends if _balanced(text[:end])]
+    longest = whole[-1] if whole else ""
+    # Too little would be left of it: better a cut sentence.
+    return (longest if cell_len(longest) * 5 >= width else set_cell_size(text, width - 2).rstrip()) + " …"
+
+
+def _balanced(text: str) -> bool:
+    return text.count("(") == text.count(")") and text.count("（") == text.count("）")
 
 
 def heading(title: str) -> RenderableType:
@@ -155,7 +172,7 @@ def _why(why: WhyRow) -> RenderableType:
     return Hanging(mark, Group(*body))
 
 
-def _number(row: EvidenceRow) -> Line:
+def _number(row: EvidenceRow) -> Text:
     text = f"{row.text} " if row.text else ""
     return Line.assemble((f"{row.value}  ", "bold"), text, (f"[{row.id}]", "dim"))
 
@@ -213,7 +230,7 @@ def _memory(bar: MemoryBar, lang: str) -> list[RenderableType]:
         Fact(f"{shade} {part.label}", f"{part.size}  {part.percent}  {part.known}  {part.text}".rstrip())
         for shade, part in zip(shades, bar.parts, strict=True)
     )
-    title = heading(_noted(say("memory", lang), bar.note))
+    title = heading(_noted(say("memory", lang), bar.note, lang))
     return [title, Line("  " + cells), facts_grid(rows, indent=2)]
 
 

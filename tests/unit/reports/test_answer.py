@@ -23,7 +23,7 @@ def test_a_trigger_gives_the_onset():
 def test_an_unlikely_trigger_set_nothing_off():
     doubtful = msgspec.structs.replace(TRIGGER, probability=0.3)
     assert leading_cause((LIMIT, doubtful)) is LIMIT
-    assert said(causes=(LIMIT, doubtful)).since.endswith("no trigger seen in this window.")
+    assert said(causes=(LIMIT, doubtful)).since.endswith("no trigger seen.")
 
 
 def test_a_trigger_without_an_onset_is_named_all_the_same():
@@ -49,7 +49,8 @@ def test_a_cause_that_the_catalogue_lacks_is_explained_on_demand():
 
 @pytest.mark.parametrize(("restart", "tail"), [(True, "wait (needs a restart)"), (False, "wait.")])
 def test_a_restart_is_announced(restart, tail):
-    assert said(remedies=(Remedy("r", Text("wait."), restart=restart),)).first.endswith(tail)
+    found = said(remedies=(Remedy("r", Text("wait."), restart=restart),))
+    assert (found.first + found.note).endswith(tail)
 
 
 def test_unknown_says_what_would_settle_it():
@@ -66,8 +67,12 @@ def test_the_verdict_is_not_said_twice():
     assert said("zh", verdict="healthy", headline=Text("x", "健康：延迟低")).headline == "延迟低"
 
 
-def test_the_three_lines():
-    first, second, third = said().lines
-    assert first.startswith("✘ bottleneck: KV blocks")
-    assert second.startswith("Since")
-    assert third.startswith("Do first")
+def test_a_trigger_that_comes_first_says_where_it_led():
+    lost = msgspec.structs.replace(TRIGGER, id="prefix_cache_loss")
+    bound = msgspec.structs.replace(LIMIT, id="prefill_bound")
+    assert said(causes=(lost, bound)).since.endswith("; it led to prefill capacity used up.")
+    assert said(causes=(lost,)).since.endswith("14:13:34 UTC.")
+
+
+def test_a_healthy_server_needs_no_restart():
+    assert said(verdict="healthy").note == ""

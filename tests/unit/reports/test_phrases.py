@@ -13,6 +13,7 @@ from whystall.reports.phrases import PHRASES, say
 REPORTS = Path(whystall.reports.__file__).parent
 # The same in both languages: names of the field, and units.
 SAME = {
+    "noted",
     "group_gpu",
     "side_a",
     "side_b",

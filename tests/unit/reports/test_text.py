@@ -7,6 +7,7 @@ from rich.cells import cell_len
 
 import findings
 from whystall.reports import render
+from whystall.reports.text import shortened
 
 ANSI = re.compile("\x1b\\[[0-9;]*m")
 
@@ -20,7 +21,7 @@ def test_the_answer_stands_in_the_first_three_lines():
 
 def test_without_a_trigger_it_says_so():
     text = render(findings.hostile("x"), "text", width=120)
-    assert "no trigger seen in this window" in text.splitlines()[1]
+    assert "no trigger seen" in text.splitlines()[1]
 
 
 def test_a_healthy_server_needs_nothing():
@@ -88,3 +89,31 @@ def test_hostile_text_neither_colours_nor_moves_nor_is_markup(label):
 
 def test_markup_of_the_terminal_library_is_printed_as_it_stands():
     assert "[bold red]x[/]" in render(findings.hostile("[bold red]x[/]"), "text", color=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "short"),
+    [
+        ("short enough", 20, "short enough"),
+        ("Raise the seats (restart); ITL rises a little", 40, "Raise the seats (restart) …"),
+        ("Give the pool more bytes (fp8 KV cache, a higher share) or less work", 50, "Give the pool more bytes …"),
+        ("oneverylongwordwithoutanyend", 12, "oneverylon …"),
+        ("提高席位上限（需重启）；ITL 会略升", 26, "提高席位上限（需重启） …"),
+    ],
+)
+def test_a_step_is_cut_where_a_clause_ends(text, width, short):
+    assert shortened(text, width) == short
+    assert cell_len(short) <= width
+
+
+@given(
+    st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cf", "Mn", "Me", "Zl", "Zp"))), st.integers(8, 60)
+)
+def test_a_shortened_text_fits(text, width):
+    assert cell_len(shortened(text, width)) <= width
+
+
+def test_the_step_takes_one_line_of_80_columns():
+    lines = render(findings.bottleneck(), "text").splitlines()
+    step = next(at for at, line in enumerate(lines) if line.startswith("Do first"))
+    assert lines[step + 1] == ""
