@@ -66,7 +66,8 @@ def _lowered_cap(scene: Scene, state: GpuState) -> Iterator[Evidence]:
         "the power limit is {limit:.0f} W, {share:.0%} of the {name}'s rating, and the GPU draws {load:.0%} of it",
         "功率上限为 {limit:.0f} W，是 {name} 额定值的 {share:.0%}，GPU 已用到其 {load:.0%}",
     )
-    strength = min(ramp(share, 1.0, level("cap_lowered")), ramp(load, 0.8, level("power_full")))
+    # The board's own limit says nothing against other reasons for a low clock.
+    strength = max(0.0, min(ramp(share, 1.0, level("cap_lowered")), ramp(load, 0.8, level("power_full"))))
     words = text.format(limit=limit, share=share, name=sheet.match, load=load)
     yield scene.evidence("gpu.cap_lowered", share, "ratio", strength, words, "gpu")
 

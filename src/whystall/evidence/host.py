@@ -111,7 +111,8 @@ def _crowded(scene: Scene) -> Iterator[Evidence]:
         "the host's cores are {busy:.0%} busy, {load:.1f} tasks runnable for each",
         "主机各核繁忙 {busy:.0%}，每核 {load:.1f} 个可运行任务",
     )
-    strength = min(ramp(busy, level("host_busy") - 0.1, level("host_busy")), ramp(load, 1.0, 2.0))
+    # Idle cores elsewhere are no comfort under a quota or a mask, so they speak against only weakly.
+    strength = max(-0.3, min(ramp(busy, level("host_busy") - 0.1, level("host_busy")), ramp(load, 1.0, 2.0)))
     allowed = host_.allowed_cpus
     if allowed is not None and host_.cpus and allowed < min(host_.cpus, 2):
         text = Text(

@@ -36,6 +36,8 @@ def _interference(scene: Scene) -> Iterator[Evidence]:
         "{share:.0%} of the lost time falls together with prompts",
         "平均 ITL {itl:.0f} 毫秒，是无提示步 {alone:.0f} 毫秒的 {times:.1f} 倍；损失时间的 {share:.0%} 与提示同时发生",
     )
+    if not _more_prompts(scene):
+        share = 0.0  # what was computed before without harm does not harm now
     felt = itl > level("felt_itl")
     # A fifth of the time lost is just worth naming (a link asks for 0.3); at twice the ITL it is certain.
     worth, certain = -math.log(1 - level("gain")), math.log(level("interference"))
@@ -43,6 +45,17 @@ def _interference(scene: Scene) -> Iterator[Evidence]:
     strength = min(strength, ramp(share, 0.2, 0.5)) if felt else min(strength, -0.3)
     values = {"itl": 1e3 * itl, "times": times, "alone": 1e3 * alone, "share": share}
     yield scene.evidence("itl.mixed_steps", times, "ratio", strength, text.format(**values))
+
+
+def _more_prompts(scene: Scene) -> bool:
+    """Whether the incident has more or longer prompts to compute than its healthy past; True without a past."""
+    state = scene.state
+    if not scene.before.any():
+        return True
+    rate = scene.rate(state.computed_tokens) / max(scene.rate(state.computed_tokens, scene.before), 1e-9)
+    each = scene.ratio(state.computed_tokens, state.first_tokens)
+    before = scene.ratio(state.computed_tokens, state.first_tokens, scene.before)
+    return bool(max(rate, each / before if before > 0 else 0.0) > 1 + level("gain"))
 
 
 def prompt_excess_share(scene: Scene, alone: float) -> float:

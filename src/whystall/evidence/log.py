@@ -49,8 +49,11 @@ def _profiler(scene: Scene) -> Iterator[Evidence]:
 
 
 def _eager(scene: Scene) -> Iterator[Evidence]:
-    eager = scene.state.configuration.enforce_eager
-    if eager is None or scene.state.configuration.device == "cpu":  # a CPU has no launches to replay
+    configuration = scene.state.configuration
+    eager = configuration.enforce_eager
+    if eager is None and configuration.flags:
+        eager = False  # the arguments are known and it is not among them
+    if eager is None or configuration.device == "cpu":  # a CPU has no launches to replay
         return
     text = Text("CUDA graphs are off (--enforce-eager)", "CUDA graph 已关闭（--enforce-eager）")
     graphs = Text("CUDA graphs are on", "CUDA graph 已启用")

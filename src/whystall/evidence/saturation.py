@@ -12,6 +12,7 @@ from whystall.model.text import Text
 
 from .devices import device
 from .scene import Scene
+from .symptoms import usual_itl
 from .thresholds import level, ramp
 
 
@@ -158,20 +159,30 @@ def _prefill_busy(scene: Scene) -> Iterator[Evidence]:
 def prefill_share(scene: Scene) -> float:
     """Share of the incident's time that steps take beyond what their decoding alone would.
 
-    Decoding alone takes ``steps x decode-only ITL``. Where no step without prompts was seen there is no such ITL: then
-    prompts that make up most of the tokens are taken to fill the time.
+    Decoding alone takes ``steps x decode-only ITL``. Where no step without prompts was seen, steps over the roofline's
+    ridge take time in proportion to their tokens, so the prompts' share of the tokens is theirs of the time; smaller
+    steps take about as long without their prompts, and the histogram's usual ITL stands for those.
     """
     state = scene.state
     active = scene.inside & (np.fmax(state.running_start, state.running_end) > 0)
-    seconds = float(state.dt[active].sum())
+    seconds, steps = float(state.dt[active].sum()), float(np.nansum(state.steps[active]))
     prompt, output = np.nansum(state.computed_tokens[active]), np.nansum(state.generation_tokens[active])
-    if not seconds > 0 or not prompt > 0:
+    if not seconds > 0 or not prompt > 0 or not steps > 0:
         return float("nan")
     alone = scene.decode_itl_s
     if not math.isfinite(alone):
-        return 1.0 if prompt > 4 * output else float("nan")
-    decoding = float(np.nansum(state.steps[active])) * alone
-    return float(np.clip(1 - decoding / seconds, 0, 1)) * seconds / max(scene.seconds, 1e-9)
+        if (prompt + output) / steps >= ridge(scene):
+            return float(prompt / (prompt + output))
+        alone = usual_itl(state, level("felt_itl"))
+    busy = float(np.clip(1 - steps * alone / seconds, 0, 1))
+    return busy * seconds / max(scene.seconds, 1e-9)
+
+
+def ridge(scene: Scene) -> float:
+    """Tokens a step from which on compute binds: the device's where it is known, else the highest of the table."""
+    gpu = scene.state.gpu
+    sheet = device(gpu.name if gpu is not None else scene.state.configuration.gpu_name)
+    return sheet.ridge_tokens if sheet else level("ridge_default")
 
 
 def _ceiling(scene: Scene) -> Iterator[Evidence]:
@@ -205,18 +216,16 @@ def _mfu(scene: Scene) -> _Reading | None:
 
 
 def _over_ridge(scene: Scene) -> _Reading | None:
-    tokens, gpu = tokens_a_step(scene), scene.state.gpu
+    tokens, knee = tokens_a_step(scene), ridge(scene)
     if not math.isfinite(tokens) or scene.state.configuration.device == "cpu":
         return None
-    sheet = device(gpu.name if gpu is not None else scene.state.configuration.gpu_name)
-    ridge = sheet.ridge_tokens if sheet else level("ridge_default")
     text = Text(
         "steps of {tokens:.0f} tokens are {times:.1f} times the roofline's ridge of {ridge:.0f}: compute, not memory, binds",
         "每步 {tokens:.0f} 个 token，是屋顶线拐点 {ridge:.0f} 的 {times:.1f} 倍：受算力而非带宽限制",
     )
-    times = tokens / ridge
+    times = tokens / knee
     strength = ramp(times, 0.5, level("compute_bound"))
-    return strength, times, "ratio", text.format(tokens=tokens, times=times, ridge=ridge), "metrics"
+    return strength, times, "ratio", text.format(tokens=tokens, times=times, ridge=knee), "metrics"
 
 
 def _power(scene: Scene) -> _Reading | None:

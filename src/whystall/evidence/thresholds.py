@@ -69,7 +69,9 @@ _TABLE = (
     Threshold("shift", 1.5, "ratio", "means of a few hundred requests wander by less than half"),
     Threshold("hit_loss", 0.3, "ratio", "a lost third of the cache hits is at least half again as much to compute"),
     Threshold("giant", 8.0, "ratio", "a prompt of eight median ones fills the steps of many others"),
-    Threshold("victims", 2.0, "req", "a shortage of prefill delays the giants themselves; two others each stand behind"),
+    Threshold(
+        "victims", 2.0, "req", "a shortage of prefill delays the giants themselves; two others each stand behind"
+    ),
     Threshold("bursty", 4.0, "ratio", "variance over mean of Poisson arrivals is 1; 4 is bursts of several"),
     Threshold("idle_running", 2.0, "req", "one or two sequences use a batch engine as a single-stream one"),
     # GPU

@@ -23,6 +23,8 @@ CAUSE = CauseEntry(
     role="limit",
     bias=-4.0,
     weights={
+        "cpu.throttled": -2.5,  # pauses of the quota stretch steps, too
+        "gpu.held_down": -2.0,  # so does a slow clock
         "itl.mixed_steps": 5.0,  # the excess over decode-only steps, together with prompts, is the mechanism
         "kv.preemptions": -3.0,  # preempted requests freeze, too
         "progress.stalled": -3.0,  # a standstill is not a long step

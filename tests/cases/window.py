@@ -1,0 +1,237 @@
+"""A window of a server described by a few numbers a phase, as the recording that its scraper would have made.
+
+Each phase of a case says, all optional but ``seconds``:
+
+``running waiting kv``                  gauges; a list is gone through second by second, over and over
+``rate prompt output cached``           requests a second, their lengths (a number, or [[share, tokens], ...]), share cached
+``itl_ms slow_tokens``                  inter-token latency; [share, milliseconds] of the tokens that came late
+``steps``                               engine steps a second; else one for each ITL while requests run
+``queue_s prefill_s front_s``           the parts of the time to first token
+``preemptions refused errors``          events a second
+``api_cores engine_cores host_busy load_per_cpu run_delay throttled``  shares of a core or of the time
+``gpu``                                 {util, power, limit, clock_mhz, bits, name}
+``stopped: true``                       nothing advances
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from whystall.model.recording import (
+    GpuColumns,
+    HostColumns,
+    LogLine,
+    ProcessColumns,
+    Recording,
+    SeriesKey,
+    SeriesTable,
+)
+from whystall.model.target import Target
+
+START = 1_800_000_000.0
+_TTFT = (0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 20, 40, 80, 160, 640)
+_ITL = (0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 20, 40, 80)
+_LONG = (0.3, 0.5, 0.8, 1, 1.5, 2, 2.5, 5, 10, 15, 20, 30, 40, 50, 60, 120, 240, 480, 960, 1920, 7680)
+_LENGTH = tuple(float(m * 10**e) for e in range(5) for m in (1, 2, 5))
+_HISTOGRAMS = {
+    "time_to_first_token_seconds": _TTFT,
+    "inter_token_latency_seconds": _ITL,
+    "request_queue_time_seconds": _LONG,
+    "request_prefill_time_seconds": _LONG,
+    "request_decode_time_seconds": _LONG,
+    "e2e_request_latency_seconds": _LONG,
+    "request_prompt_tokens": _LENGTH,
+    "request_generation_tokens": _LENGTH,
+    "iteration_tokens_total": _LENGTH,
+}
+_COUNTERS = (
+    "generation_tokens_total",
+    "prompt_tokens_total",
+    "prefix_cache_queries_total",
+    "prefix_cache_hits_total",
+    "num_preemptions_total",
+    "request_success_total",
+    "admission_rejections_total",
+)
+
+
+def recording_of(case: dict[str, Any]) -> Recording:
+    """The recording of a case: its phases one after the other at one scrape a second."""
+    seconds = [(phase, i) for phase in case["phases"] for i in range(int(phase["seconds"]))]
+    page = _Page(list(case.get("argv", ())))
+    page.scrape(seconds[0][0], 0, counts=False)
+    for phase, i in seconds:
+        page.scrape(phase, i)
+    log = tuple(LogLine(START + t, "INFO", "EngineCore", 1, text) for t, text in case.get("log", []))
+    return Recording(
+        target=Target(case.get("name", "case"), "recording"),
+        metrics=page.table(),
+        gpu=_gpu(seconds),
+        host=_host(seconds),
+        log=log,
+        argv=tuple(case.get("argv", ())),
+        version=case.get("version", "0.26.0"),
+    )
+
+
+class _Page:
+    """Counters and gauges as they grow."""
+
+    def __init__(self, argv: list[str]) -> None:
+        given = dict(zip(argv, argv[1:], strict=False))
+        blocks, size = given.get("--num-gpu-blocks-override", "None"), given.get("--block-size", "16")
+        self.info = (("block_size", size), ("engine", "0"), ("num_gpu_blocks", blocks))
+        self.counters = dict.fromkeys((*_COUNTERS, "process_cpu_seconds_total", "http_requests_total"), 0.0)
+        self.histograms = {n: [np.zeros(len(b) + 1), 0.0, 0.0] for n, b in _HISTOGRAMS.items()}
+        self.rows: list[dict[SeriesKey, float]] = []
+
+    def observe(self, name: str, value: float, count: float) -> None:
+        if count <= 0:
+            return
+        counts, _, _ = self.histograms[name]
+        counts[int(np.searchsorted(_HISTOGRAMS[name], value))] += count
+        self.histograms[name][1] += value * count
+        self.histograms[name][2] += count
+
+    def scrape(self, phase: dict[str, Any], second: int, *, counts: bool = True) -> None:
+        running, waiting, kv = (_at(phase.get(k, 0), second) for k in ("running", "waiting", "kv"))
+        if counts and not phase.get("stopped"):
+            self._work(phase, running)
+        row = {_key(n): v for n, v in self.counters.items()}
+        row |= {_key("num_requests_running"): running, _key("num_requests_waiting"): waiting}
+        row[_key("kv_cache_usage_perc")] = kv
+        for name, (buckets, total, count) in self.histograms.items():
+            for bound, value in zip((*_HISTOGRAMS[name], np.inf), np.cumsum(buckets), strict=True):
+                row[_key(f"{name}_bucket", le="+Inf" if bound == np.inf else str(bound))] = float(value)
+            row |= {_key(f"{name}_sum"): total, _key(f"{name}_count"): count}
+        row[SeriesKey("vllm:cache_config_info", self.info)] = 1.0
+        self.rows.append(row)
+
+    def _work(self, phase: dict[str, Any], running: float) -> None:
+        rate, itl = phase.get("rate", 0.0), phase.get("itl_ms", 10.0) / 1e3
+        share, late = phase.get("slow_tokens", [0.0, 0.0])
+        mean_itl = itl * (1 - share) + share * late / 1e3
+        tokens = running / mean_itl if running else 0.0
+        steps = phase.get("steps", 1 / mean_itl if running else 0.0)
+        self.observe("inter_token_latency_seconds", itl, tokens * (1 - share))
+        self.observe("inter_token_latency_seconds", late / 1e3, tokens * share)
+        prompts, outputs = _mean(phase.get("prompt", 100)), _mean(phase.get("output", 100))
+        queue, prefill = phase.get("queue_s", 0.0), phase.get("prefill_s", 0.02)
+        self._requests(phase, rate, queue, prefill, outputs * mean_itl)
+        cached = phase.get("cached", 0.0)
+        grown = {
+            "generation_tokens_total": tokens,
+            "prompt_tokens_total": rate * prompts,
+            "prefix_cache_queries_total": rate * prompts,
+            "prefix_cache_hits_total": rate * prompts * cached,
+            "num_preemptions_total": phase.get("preemptions", 0.0),
+            "request_success_total": rate,
+            "admission_rejections_total": phase.get("refused", 0.0),
+            "process_cpu_seconds_total": phase.get("api_cores", 0.2),
+            "http_requests_total": phase.get("errors", 0.0),
+        }
+        for name, value in grown.items():
+            self.counters[name] += value
+        counts, _, _ = self.histograms["iteration_tokens_total"]
+        work = tokens + rate * prompts * (1 - cached)
+        counts[int(np.searchsorted(_LENGTH, work / steps if steps else 0))] += steps
+        self.histograms["iteration_tokens_total"][1] += work
+        self.histograms["iteration_tokens_total"][2] += steps
+
+    def _requests(self, phase: dict[str, Any], rate: float, queue: float, prefill: float, decode: float) -> None:
+        ttft = queue + prefill + phase.get("front_s", 0.005)
+        for name, value in (
+            ("time_to_first_token_seconds", ttft),
+            ("request_queue_time_seconds", queue),
+            ("request_prefill_time_seconds", prefill),
+            ("request_decode_time_seconds", decode),
+            ("e2e_request_latency_seconds", ttft + decode),
+        ):
+            self.observe(name, value, rate)
+        for name, lengths in (("request_prompt_tokens", "prompt"), ("request_generation_tokens", "output")):
+            for share, tokens in _mix(phase.get(lengths, 100)):
+                self.observe(name, tokens, rate * share)
+
+    def table(self) -> SeriesTable:
+        keys = tuple(self.rows[0])
+        values = np.array([[row[key] for row in self.rows] for key in keys])
+        return SeriesTable(times=START + np.arange(len(self.rows), dtype=float), keys=keys, values=values)
+
+
+def _key(name: str, **labels: str) -> SeriesKey:
+    if name in ("process_cpu_seconds_total",):
+        return SeriesKey(name)
+    if name == "http_requests_total":
+        return SeriesKey(name, (("handler", "/v1/completions"), ("method", "POST"), ("status", "5xx")))
+    own = {"engine": "0", "model_name": "m", **labels}
+    if name == "admission_rejections_total":
+        own["reason"] = "max_num_queued_reqs"
+        del own["engine"]
+    return SeriesKey(f"vllm:{name}", tuple(sorted(own.items())))
+
+
+def _at(value: Any, second: int) -> float:
+    return float(value[second % len(value)]) if isinstance(value, list) else float(value)
+
+
+def _mix(value: Any) -> list[tuple[float, float]]:
+    return [(float(s), float(n)) for s, n in value] if isinstance(value, list) else [(1.0, float(value))]
+
+
+def _mean(value: Any) -> float:
+    return sum(share * tokens for share, tokens in _mix(value))
+
+
+def _gpu(seconds: list[tuple[dict[str, Any], int]]) -> GpuColumns | None:
+    rows = [phase.get("gpu") for phase, _ in seconds]
+    if not all(rows):
+        return None
+    n = len(rows)
+
+    def column(name: str, default: float) -> np.ndarray:
+        return np.array([row.get(name, default) for row in rows], dtype=float)
+
+    return GpuColumns(
+        t=START + 0.5 + np.arange(n),
+        gpu=np.zeros(n, dtype=np.int64),
+        name=tuple(row.get("name", "NVIDIA H200") for row in rows),
+        util_ratio=column("util", 1.0),
+        mem_util_ratio=column("mem_util", 0.5),
+        mem_used_bytes=column("mem_used", 130e9),
+        mem_total_bytes=column("mem_total", 150e9),
+        power_w=column("power", 500.0),
+        power_limit_w=column("limit", 700.0),
+        temp_c=column("temp", 50.0),
+        sm_clock_hz=1e6 * column("clock_mhz", 1980.0),
+        mem_clock_hz=column("mem_clock", 3.2e9),
+        throttle_reasons=np.array([int(row.get("bits", 0)) for row in rows]),
+        pcie_tx_bytes_per_s=column("pcie_tx", 1e7),
+        pcie_rx_bytes_per_s=column("pcie_rx", 1e7),
+        sm_max_clock_hz=1.98e9,
+    )
+
+
+def _host(seconds: list[tuple[dict[str, Any], int]]) -> HostColumns | None:
+    if not any("host_busy" in phase or "engine_cores" in phase for phase, _ in seconds):
+        return None
+
+    def column(name: str, default: float) -> np.ndarray:
+        return np.array([seconds[0][0].get(name, default)] + [phase.get(name, default) for phase, _ in seconds])
+
+    def process(name: str, role: str, pid: int, cores: np.ndarray, delay: np.ndarray) -> ProcessColumns:
+        return ProcessColumns(name, pid, role, np.cumsum(cores), np.full(len(cores), 1e9), np.cumsum(delay))
+
+    delay = column("run_delay", 0.0)
+    return HostColumns(
+        t=START + np.arange(len(seconds) + 1, dtype=float),
+        load1=8 * column("load_per_cpu", 0.3),
+        cpus=8,
+        busy_ratio=column("host_busy", 0.3),
+        processes=(
+            process("APIServer", "api", 1, column("api_cores", 0.2), delay * 0),
+            process("EngineCore", "engine", 2, column("engine_cores", 0.4), delay),
+        ),
+        throttled_s=np.cumsum(column("throttled", 0.0)),
+    )
