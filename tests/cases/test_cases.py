@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from cases.window import recording_of
 
+from cases.window import recording_of
 from whystall.causes.catalogue import catalogue
 from whystall.pipeline import diagnose
 

@@ -15,6 +15,7 @@ Each phase of a case says, all optional but ``seconds``:
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -80,7 +81,7 @@ class _Page:
     """Counters and gauges as they grow."""
 
     def __init__(self, argv: list[str]) -> None:
-        given = dict(zip(argv, argv[1:], strict=False))
+        given = dict(pairwise(argv))
         blocks, size = given.get("--num-gpu-blocks-override", "None"), given.get("--block-size", "16")
         self.info = (("block_size", size), ("engine", "0"), ("num_gpu_blocks", blocks))
         self.counters = dict.fromkeys((*_COUNTERS, "process_cpu_seconds_total", "http_requests_total"), 0.0)

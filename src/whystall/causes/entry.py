@@ -63,6 +63,7 @@ class CauseEntry(msgspec.Struct, frozen=True):
     first_step: Text
     look_alikes: tuple[LookAlike, ...] = ()
     hurts_as: tuple[str, ...] = ()
+    restart: bool = False  # whether the first step takes effect at the next start only
     limit: str | None = None
     order: int = 5
     explains_idle: bool = False

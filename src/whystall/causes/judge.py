@@ -184,7 +184,10 @@ def _ruled_out(
 
 
 def _remedies(causes: tuple[Cause, ...], entries: dict[str, CauseEntry]) -> tuple[Remedy, ...]:
-    return tuple(Remedy(id=f"first_step.{c.id}", text=entries[c.id].first_step, cause=c.id) for c in causes)
+    return tuple(
+        Remedy(id=f"first_step.{c.id}", text=entries[c.id].first_step, restart=entries[c.id].restart, cause=c.id)
+        for c in causes
+    )
 
 
 def _window(state: EngineState) -> Window:

@@ -51,10 +51,10 @@ def _starved_api(scene: Scene) -> Iterator[Evidence]:
     residual = residual[np.isfinite(residual)]
     if not math.isfinite(cores) or not len(residual):
         return
-    delay = float(np.median(residual))
+    delay = max(float(np.median(residual)), 0.0)
     text = Text(
-        "requests spend {delay:.2g} s in the front end while its process gets {cores:.2f} of a core: it waits for a CPU",
-        "请求在前端花费 {delay:.2g} 秒，而其进程仅得到 {cores:.2f} 个核：它在等 CPU",
+        "requests spend {delay:.2g} s in the front end, whose process uses {cores:.2f} of a core",
+        "请求在前端花费 {delay:.2g} 秒，其进程使用了 {cores:.2f} 个核",
     )
     slow = ramp(delay, level("felt_wait") / 2, level("felt_wait"))
     strength = min(slow, ramp(cores, level("core_full"), level("core_full") - 0.2))

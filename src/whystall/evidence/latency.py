@@ -96,10 +96,10 @@ def _front(scene: Scene) -> Iterator[Evidence]:
     seen = residual[np.isfinite(residual)]
     if not len(seen):
         return
-    value = float(np.median(seen))
+    value = max(float(np.median(seen)), 0.0)
     text = Text(
-        "{value:.2g} s of the time to first token are neither queue nor prefill: the front end's",
-        "首 token 时间中有 {value:.2g} 秒既非排队也非预填充：属于前端",
+        "{value:.2g} s of the time to first token are neither queue, prefill nor the running step",
+        "首 token 时间中有 {value:.2g} 秒既非排队、预填充，也非等待当前步",
     )
     strength = ramp(value, level("felt_wait") / 2, level("felt_wait"))
     yield scene.evidence("front.residual", value, "s", strength, text.format(value=value))

@@ -52,8 +52,8 @@ def _growth(scene: Scene) -> Iterator[Evidence]:
     slope = float(np.polyfit(state.t_end[inside], state.waiting_end[inside], 1)[0])
     share, grown = slope / admitted, slope * scene.seconds
     text = Text(
-        "the queue grows by {slope:.2g} requests a second while {admitted:.3g} are admitted",
-        "队列每秒增长 {slope:.2g} 个请求，而每秒准入 {admitted:.3g} 个",
+        "the queue changes by {slope:+.2g} requests a second while {admitted:.3g} are admitted",
+        "队列每秒变化 {slope:+.2g} 个请求，每秒准入 {admitted:.3g} 个",
     )
     strength = min(ramp(share, 0.05, 0.3), ramp(grown, level("queue_grown") / 2, level("queue_grown")))
     yield scene.evidence("queue.growing", slope, "req/s", strength, text.format(slope=slope, admitted=admitted))
@@ -220,8 +220,8 @@ def _over_ridge(scene: Scene) -> _Reading | None:
     if not math.isfinite(tokens) or scene.state.configuration.device == "cpu":
         return None
     text = Text(
-        "steps of {tokens:.0f} tokens are {times:.1f} times the roofline's ridge of {ridge:.0f}: compute, not memory, binds",
-        "每步 {tokens:.0f} 个 token，是屋顶线拐点 {ridge:.0f} 的 {times:.1f} 倍：受算力而非带宽限制",
+        "steps hold {tokens:.0f} tokens, {times:.1f} times the roofline's ridge of {ridge:.0f}, above which compute binds",
+        "每步 {tokens:.0f} 个 token，是屋顶线拐点 {ridge:.0f} 的 {times:.1f} 倍；超过拐点则受算力限制",
     )
     times = tokens / knee
     strength = ramp(times, 0.5, level("compute_bound"))

@@ -197,7 +197,8 @@ def frozen_tokens(state: EngineState) -> Bools:
     """Intervals that hold a standstill which ended inside them: most running requests waited seconds for one token.
 
     What scrapes further apart than the standstill still show in the ITL histogram. Prefills explain waits of the time
-    that the largest step takes at half the best rate seen; preempted requests wait long by themselves, so intervals with preemptions don't count.
+    that the largest step takes at half the best rate seen. Preempted requests wait long by themselves, so intervals with
+    preemptions don't count.
     """
     bounds = state.itl.bounds
     if not len(bounds):

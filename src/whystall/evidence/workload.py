@@ -120,8 +120,9 @@ def _bursts(scene: Scene) -> Iterator[Evidence]:
     dispersion = float(arrived.var() / arrived.mean())
     drained = scene.share(state.waiting_end == 0)
     text = Text(
-        "arrivals come in bursts (variance {dispersion:.1f} times the mean); the queue is empty {drained:.0%} of the time",
-        "请求成批到达（方差是均值的 {dispersion:.1f} 倍）；队列有 {drained:.0%} 的时间为空",
+        "the variance of arrivals is {dispersion:.1f} times their mean (1 is random); "
+        "the queue is empty {drained:.0%} of the time",
+        "到达数的方差是均值的 {dispersion:.1f} 倍（随机为 1）；队列有 {drained:.0%} 的时间为空",
     )
     strength = min(ramp(dispersion, 1.5, level("bursty")), ramp(drained, 0.05, 0.3))
     yield scene.evidence(
@@ -156,7 +157,8 @@ def _victims(scene: Scene, giant: float) -> Iterator[Evidence]:
     each = max(late - giants, 0.0) / giants
     drained = scene.share(scene.state.waiting_end == 0)
     text = Text(
-        "{each:.1f} other requests got their first token late for each giant prompt; the queue is empty {drained:.0%} of the time",
+        "{each:.1f} other requests got their first token late for each giant prompt; "
+        "the queue is empty {drained:.0%} of the time",
         "每个巨型提示使另外 {each:.1f} 个请求的首 token 延迟；队列有 {drained:.0%} 的时间为空",
     )
     strength = min(ramp(each, 0.5, level("victims")), ramp(drained, 0.05, 0.3))
@@ -169,10 +171,13 @@ def _demand(scene: Scene) -> Iterator[Evidence]:
     if not math.isfinite(running):
         return
     waiting = scene.mean(state.waiting_end)
-    text = Text("{running:.1f} requests run on average and none waits", "平均运行 {running:.1f} 个请求，无排队")
+    text = Text(
+        "{running:.1f} requests run and {waiting:.1f} wait on average",
+        "平均运行 {running:.1f} 个请求，等待 {waiting:.1f} 个",
+    )
     strength = ramp(running, 2 * level("idle_running"), level("idle_running") / 2) if waiting < 0.5 else -1.5
     strength = -1.5 if scene.focus.hurts else strength
-    yield scene.evidence("demand.low", running, "req", strength, text.format(running=running))
+    yield scene.evidence("demand.low", running, "req", strength, text.format(running=running, waiting=waiting))
 
 
 def _closed_loop(scene: Scene) -> Iterator[Evidence]:
@@ -186,8 +191,8 @@ def _closed_loop(scene: Scene) -> Iterator[Evidence]:
     share = float((held >= pool - 0.5).mean())
     waiting = scene.mean(state.waiting_end)
     text = Text(
-        "{pool:.0f} requests are in flight in {share:.0%} of the scrapes, never more, and none waits: the client's pool",
-        "{share:.0%} 的采样中在途请求恰为 {pool:.0f} 个且从不更多，无排队：由客户端并发数决定",
+        "at most {pool:.0f} requests are in flight, in {share:.0%} of the scrapes; {waiting:.1f} wait on average",
+        "在途请求最多 {pool:.0f} 个，占采样的 {share:.0%}；平均等待 {waiting:.1f} 个",
     )
     strength = ramp(share, 0.3, 0.6) if waiting < 0.5 and not scene.focus.hurts else -1.0
-    yield scene.evidence("clients.pool", pool, "req", strength, text.format(pool=pool, share=share))
+    yield scene.evidence("clients.pool", pool, "req", strength, text.format(pool=pool, share=share, waiting=waiting))

@@ -60,6 +60,7 @@ CAUSE = CauseEntry(
         ),
     ),
     hurts_as=("stall",),
+    restart=True,
     order=0,
     onset_from=("progress.frozen",),
     settled_by=("metrics", "log"),

@@ -75,6 +75,7 @@ CAUSE = CauseEntry(
         ),
     ),
     hurts_as=("front",),
+    restart=True,
     order=2,
     settled_by=("host",),
 )

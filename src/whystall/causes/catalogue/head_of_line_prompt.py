@@ -81,6 +81,7 @@ CAUSE = CauseEntry(
     ),
     limit="long_prefill_token_threshold",
     hurts_as=("queue",),
+    restart=True,
     order=3,
     settled_by=("client", "spans"),
 )

@@ -105,6 +105,7 @@ CAUSE = CauseEntry(
     ),
     limit="num_gpu_blocks",
     hurts_as=("queue", "itl"),
+    restart=True,
     order=1,
     settled_by=("metrics",),
 )

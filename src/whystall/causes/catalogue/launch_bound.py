@@ -77,6 +77,7 @@ CAUSE = CauseEntry(
         ),
     ),
     hurts_as=("host_gap", "itl"),
+    restart=True,
     order=2,
     settled_by=("config", "gpu", "trace"),
 )

@@ -81,6 +81,7 @@ CAUSE = CauseEntry(
     ),
     limit="max_num_batched_tokens",
     hurts_as=("itl",),
+    restart=True,
     order=3,
     settled_by=("metrics",),
 )

@@ -57,6 +57,7 @@ CAUSE = CauseEntry(
     ),
     limit="max_num_queued_reqs",
     hurts_as=("refusals",),
+    restart=True,
     order=0,
     settled_by=("metrics", "client"),
 )

@@ -86,6 +86,7 @@ CAUSE = CauseEntry(
     ),
     limit="max_num_seqs",
     hurts_as=("queue",),
+    restart=True,
     order=1,
     settled_by=("config",),
 )

@@ -80,6 +80,7 @@ CAUSE = CauseEntry(
     ),
     limit="max_num_batched_tokens",
     hurts_as=("queue",),
+    restart=True,
     order=2,
     settled_by=("gpu", "config"),
 )
