@@ -30,6 +30,7 @@ def progress(scene: Scene) -> Iterator[Evidence]:
     frozen = _frozen(scene, stretches[-1])
     if frozen is not None:
         yield frozen
+        return
     longest = max(stretches, key=lambda r: float(state.dt[r[0] : r[1]].sum()))
     seconds = float(state.dt[longest[0] : longest[1]].sum())
     text = Text(
@@ -38,7 +39,7 @@ def progress(scene: Scene) -> Iterator[Evidence]:
     )
     running = float(state.running_start[longest[0]] + state.waiting_start[longest[0]])
     onset = _onset(scene, longest[0])
-    strength = ramp(seconds, level("stall_min") - 1.0, level("stall_min") + 1.0) if frozen is None else -1.0
+    strength = ramp(seconds, level("stall_min") - 1.0, level("stall_min") + 1.0)
     words = text.format(seconds=seconds, running=running)
     yield scene.evidence("progress.stalled", seconds, "s", strength, words, onset=onset, anomaly=True)
 
