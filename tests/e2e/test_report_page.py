@@ -90,6 +90,11 @@ def test_onset_and_limit_add_ink(show):
     assert with_marks[1] > without[1]
 
 
+def test_the_onset_is_explained_only_where_there_is_one(show):
+    assert show(findings.bottleneck()).locator(".timeline .onset").is_visible()
+    assert not show(findings.healthy(), width=1201).locator(".timeline .onset").is_visible()
+
+
 def test_without_a_timeline_there_is_no_empty_section(show):
     assert not show(findings.unknown()).locator(".timeline").is_visible()
 

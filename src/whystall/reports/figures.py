@@ -5,11 +5,21 @@ from __future__ import annotations
 import datetime
 import math
 
-from .phrases import say
+from .phrases import say, say_or
 
 _DURATIONS = ((1e-6, "µs"), (1e-3, "ms"), (1.0, "s"))
 _BYTES = ((2.0**40, "TiB"), (2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"))
 _CLOCKS = ((1e9, "GHz"), (1e6, "MHz"))
+_UNITS = {
+    "tok/s": "tokens_per_s",
+    "1/s": "per_s",
+    "1/req": "per_request",
+    "req": "requests",
+    "req/s": "requests_per_s",
+    "cores": "cores",
+    "events": "events",
+    "tokens": "tokens",
+}
 MANIFOLD = 2.0  # from here on "2.9×" reads better than "290%"
 _SIGNS = {"x": "×", "count": "", "": "", "1": "", "c": "°C", "celsius": "°C"}
 
@@ -28,6 +38,8 @@ def figure(value: float | None, unit: str, lang: str) -> str:
         return duration(value)
     if unit in ("ratio", "share"):
         return percent(value) if abs(value) < MANIFOLD else f"{number(value)}×"
+    if unit == "flag":
+        return flag(value, lang)
     if unit in ("bytes", "B"):
         return scaled(value, _BYTES, "B")
     if unit.lower() == "hz":
@@ -39,9 +51,14 @@ def _with_unit(text: str, unit: str, lang: str) -> str:
     sign = _SIGNS.get(unit.lower())
     if sign is not None:
         return text + sign
-    word = {"tok/s": "unit_tokens_per_s", "1/s": "unit_per_s", "req": "unit_requests", "req/s": "unit_requests_per_s"}
-    name = say(word[unit], lang) if unit in word else unit.removeprefix("1").replace("_", " ")
+    key = f"unit_{_UNITS[unit]}" if unit in _UNITS else ""
+    name = say_or(key, unit.removeprefix("1").replace("_", " "), lang)
     return f"{text}{name}" if name.startswith("/") else f"{text} {name}"
+
+
+def flag(value: float, lang: str) -> str:
+    """A truth that evidence carries as 0 or 1."""
+    return say("yes" if value else "no", lang)
 
 
 def number(value: float) -> str:

@@ -161,6 +161,10 @@ PHRASES: dict[str, Text] = {
     "not_seen": Text("not seen", "未见"),
     "unit_tokens_per_s": Text("tok/s", "tok/s"),
     "unit_per_s": Text("/s", "/秒"),
+    "unit_per_request": Text("/request", "/请求"),
+    "unit_cores": Text("cores", "核"),
+    "unit_events": Text("events", "次"),
+    "unit_tokens": Text("tokens", "个 token"),
     "unit_requests": Text("requests", "个请求"),
     "unit_requests_per_s": Text("requests/s", "个请求/秒"),
     # comparison

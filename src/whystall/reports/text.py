@@ -17,8 +17,10 @@ from .line import Line
 from .outline import Answer, CauseBlock, EvidenceRow, Fact, MemoryBar, Outline, Table, WhyRow
 from .outlining import outline
 from .phrases import say
+from .sparkline import MARK, onset_cell, spark_rows
 
 VERDICT_STYLES = {"healthy": "bold green", "bottleneck": "bold red", "unknown": "bold yellow"}
+SPARK_CELLS = 32  # with a label and two figures beside it, this fits into 80 columns
 BAR = 20  # cells of a full probability bar
 _CLAUSE = re.compile(r"[;:.,] | \(|[；：。，（]")
 MEMORY_CELLS = 60
@@ -33,7 +35,7 @@ class TextRenderer:
         self.color = color
 
     def render(self, finding: Finding, lang: str) -> str:
-        return printed(_report(outline(finding, lang), self.width), self.width, self.color)
+        return printed(_report(finding, outline(finding, lang), self.width), self.width, self.color)
 
 
 def printed(content: RenderableType, width: int, color: bool) -> str:
@@ -68,22 +70,23 @@ class Hanging:
         yield grid
 
 
-def _report(page: Outline, width: int) -> Group:
+def _report(finding: Finding, page: Outline, width: int) -> Group:
     parts: list[RenderableType] = [*_answer(page.answer, width), Line(""), facts_grid(page.facts)]
-    parts += _body(page)
+    parts += _body(finding, page)
     for other in page.others:
         parts += [Line(""), Rule(Line(say("other_engine", page.lang, id=other.name)), style="dim"), Line("")]
         parts += [*_answer(other.answer, width), *_causes(other)]
     return Group(*parts)
 
 
-def _body(page: Outline) -> list[RenderableType]:
+def _body(finding: Finding, page: Outline) -> list[RenderableType]:
     parts: list[RenderableType] = []
     for warning in (page.table("warnings"), page.engines):
         parts += table_section(warning)
     parts += _causes(page)
     if page.impact:
         parts += [heading(_noted(page.impact_title, page.impact_note, page.lang)), facts_grid(page.impact, indent=2)]
+    parts += _timeline(finding, page.lang)
     parts += _remedies(page.table("remedies"))
     parts += table_section(page.table("ruled_out"))
     parts += _evidence(page)
@@ -202,6 +205,22 @@ def _grid(table: Table) -> Grid:
     for row in table.rows:
         grid.add_row(*(Line(cell) for cell in row))
     return grid
+
+
+def _timeline(finding: Finding, lang: str) -> list[RenderableType]:
+    rows = spark_rows(finding, lang, SPARK_CELLS)
+    if not rows:
+        return []
+    grid = Grid.grid(padding=(0, 2, 0, 0))
+    grid.add_column(style="dim", overflow="fold")
+    grid.add_column(no_wrap=True, width=SPARK_CELLS)
+    grid.add_column(no_wrap=True)
+    for row in rows:
+        grid.add_row(Line(row.label), Line(row.cells, style="cyan"), Line(row.span))
+    at = onset_cell(finding, len(rows[0].cells))
+    if at is not None:
+        grid.add_row(Line(""), Line(" " * at + MARK, style="bold red"), Line(say("chart_onset", lang)))
+    return [heading(say("timeline", lang)), Padding(grid, (0, 0, 0, 2))]
 
 
 def _evidence(page: Outline) -> list[RenderableType]:

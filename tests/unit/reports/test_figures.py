@@ -19,13 +19,16 @@ from whystall.reports.figures import change, clock, duration, figure, number, pe
         (0.42, "ratio", "42%"),
         (2.86, "ratio", "2.86×"),
         (1.36, "ratio", "136%"),
-        (0.178, "1/req", "0.178/req"),
+        (0.178, "1/req", "0.178/request"),
         (3712.4, "tok/s", "3,712 tok/s"),
         (3.4, "1/s", "3.4/s"),
         (13.5 * 2**30, "bytes", "13.5 GiB"),
         (1.98e9, "Hz", "1.98 GHz"),
         (1.02, "x", "1.02×"),
         (24.0, "req", "24 requests"),
+        (1.0, "flag", "yes"),
+        (0.0, "flag", "no"),
+        (512.0, "tokens", "512 tokens"),
         (None, "s", "not seen"),
         (math.nan, "ratio", "not seen"),
         (math.inf, "s", "∞"),
@@ -34,6 +37,12 @@ from whystall.reports.figures import change, clock, duration, figure, number, pe
 )
 def test_values_read_as_a_person_writes_them(value, unit, text):
     assert figure(value, unit, "en") == text
+
+
+def test_units_are_said_in_the_language():
+    assert figure(0.5, "cores", "zh") == "0.5 核"
+    assert figure(512.0, "tokens", "zh") == "512 个 token"
+    assert figure(1.0, "flag", "zh") == "是"
 
 
 def test_unseen_is_said_in_the_language():

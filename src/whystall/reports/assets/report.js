@@ -204,6 +204,7 @@
     const engine = engines[Number(section.dataset.number)];
     if (!engine || !engine.t.length || !engine.panels.length) return;
     section.hidden = false;
+    section.querySelector(".onset").hidden = !engine.onsets.some((onset) => onset.first);
     const holder = section.querySelector(".charts");
     if (holder.childElementCount || section.closest("details:not([open])")) return;
     // All cards first: how wide one is depends on how many there are.

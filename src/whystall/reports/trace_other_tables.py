@@ -1,0 +1,187 @@
+"""Tables of what is no timeline: ranks, spans, kernel counters, Python profiles, iteration lines."""
+
+from __future__ import annotations
+
+from whystall.model.text import Text
+from whystall.profiles.headline import PHASE_NAMES
+from whystall.profiles.report import FileReport, TraceReport
+
+from .trace_sheet import TOP, Sheet, ns, share
+
+
+def _cells(*texts: Text, lang: str) -> tuple[str, ...]:
+    return tuple(text.in_(lang) for text in texts)
+
+
+def rank_sheets(report: TraceReport, lang: str) -> list[Sheet]:
+    """Ranks side by side; nothing for a single one."""
+    ranks = report.ranks
+    if ranks is None:
+        return []
+    rows = tuple(
+        (
+            f"{row.rank}" + (" ◄" if row.rank == ranks.straggler else ""),
+            ns(row.collective_ns),
+            ns(row.collective_ns - row.skew_ns),
+            ns(row.skew_ns),
+            ns(row.late_ns),
+            f"{row.last} / {ranks.matched}",
+            ns(row.clock_offset_ns),
+        )
+        for row in ranks.ranks
+    )
+    header = _cells(
+        Text("rank", "rank"),
+        Text("collectives", "集合通信"),
+        Text("wire", "传输"),
+        Text("waiting", "等待"),
+        Text("arrives after the first", "比最早者晚"),
+        Text("last", "最后到达"),
+        Text("clock", "时钟差"),
+        lang=lang,
+    )
+    return [Sheet("ranks", Text("Ranks", "各 rank").in_(lang), header, rows, "lrrrrrr", ranks.text.in_(lang))]
+
+
+def spans_sheets(file: FileReport, lang: str) -> list[Sheet]:
+    """Phases of requests, and spans by name."""
+    spans = file.spans
+    if spans is None:
+        return []
+    phases = tuple(
+        (
+            PHASE_NAMES[row.phase].in_(lang),
+            f"{row.count:,}",
+            ns(row.mean_ns),
+            ns(row.p50_ns),
+            ns(row.p95_ns),
+            ns(row.p99_ns),
+            share(row.tail_share),
+        )
+        for row in spans.phases
+    )
+    head = (Text("mean", "平均"), Text("p50", "p50"), Text("p95", "p95"), Text("p99", "p99"))
+    header = _cells(Text("phase", "阶段"), Text("requests", "请求"), *head, Text("of the tail", "占尾部"), lang=lang)
+    title = Text("Requests by phase", "按阶段的请求").in_(lang)
+    note = Text(
+        "'of the tail': its part of what the slowest 1% take longer than the median.",
+        "“占尾部”：最慢 1% 比中位数多出的时间里占多少。",
+    )
+    named = tuple(
+        (row.name, f"{row.count:,}", ns(row.p50_ns), ns(row.p99_ns), ns(row.max_ns)) for row in spans.names[:TOP]
+    )
+    columns = _cells(
+        Text("span", "span"),
+        Text("count", "次数"),
+        Text("p50", "p50"),
+        Text("p99", "p99"),
+        Text("longest", "最长"),
+        lang=lang,
+    )
+    found = [Sheet("spans", title, header, phases, "lrrrrrr", note.in_(lang))] if phases else []
+    return [*found, Sheet("names", Text("Spans by name", "按名称的 span").in_(lang), columns, named, "lrrrr")]
+
+
+def counters_sheets(file: FileReport, lang: str) -> list[Sheet]:
+    """How well each kernel uses the GPU's units."""
+    if file.counters is None:
+        return []
+    rows = tuple(
+        (
+            row.name[:120],
+            row.class_id,
+            f"{row.launches}",
+            share(row.sm_ratio),
+            share(row.memory_ratio),
+            share(row.tensor_ratio),
+            share(row.occupancy_ratio),
+            share(row.l2_hit_ratio),
+            share(row.coalescing_ratio),
+            ", ".join(f"{reason} {share(part)}" for reason, part in row.stalls[:2]) or "–",
+            row.bound or "–",
+        )
+        for row in file.counters.kernels[:TOP]
+    )
+    header = _cells(
+        Text("kernel", "内核"),
+        Text("class", "类别"),
+        Text("launches", "次数"),
+        Text("SM", "SM"),
+        Text("memory", "显存"),
+        Text("tensor", "张量核"),
+        Text("occupancy", "占用率"),
+        Text("L2 hits", "L2 命中"),
+        Text("coalesced", "合并访问"),
+        Text("stalls", "停顿"),
+        Text("bound", "受限于"),
+        lang=lang,
+    )
+    title = Text("Kernels against the GPU's peaks", "内核与 GPU 峰值").in_(lang)
+    return [Sheet("counters", title, header, rows, "llrrrrrrrll")]
+
+
+def calls_sheets(file: FileReport, lang: str) -> list[Sheet]:
+    """Python's time by what it does, and its functions."""
+    calls = file.calls
+    if calls is None:
+        return []
+    groups = tuple(
+        (row.title.in_(lang), _amount(row.seconds, calls.unit), share(row.share), share(row.busy_share))
+        for row in calls.groups
+    )
+    functions = tuple(
+        (row.name[-100:], row.group, _amount(row.seconds, calls.unit), share(row.share))
+        for row in calls.functions[:TOP]
+    )
+    of_all, of_busy = Text("of all", "占全部"), Text("of what is not waiting", "占非等待")
+    own = Text("own time", "自身时间")
+    header = _cells(Text("group", "分组"), own, of_all, of_busy, lang=lang)
+    columns = _cells(Text("function", "函数"), Text("group", "分组"), own, of_all, lang=lang)
+    return [
+        Sheet("groups", Text("Python time by what it does", "按用途的 Python 时间").in_(lang), header, groups, "lrrr"),
+        Sheet("functions", Text("Functions", "函数").in_(lang), columns, functions, "llrr"),
+    ]
+
+
+def _amount(value: float, unit: str) -> str:
+    return ns(value * 1e9) if unit == "seconds" else f"{value:,.0f}"
+
+
+def iterations_sheets(file: FileReport, lang: str) -> list[Sheet]:
+    """Steps by phase, from the server's log."""
+    found = file.iterations
+    if found is None:
+        return []
+    rows = tuple(
+        (
+            row.phase,
+            f"{row.steps:,}",
+            share(row.share),
+            ns(row.p50_s * 1e9),
+            ns(row.p99_s * 1e9),
+            ns(row.max_s * 1e9),
+            f"{row.tokens:,.0f}",
+        )
+        for row in found.phases
+    )
+    header = _cells(
+        Text("phase", "阶段"),
+        Text("steps", "步数"),
+        Text("share of time", "时间占比"),
+        Text("p50", "p50"),
+        Text("p99", "p99"),
+        Text("longest", "最长"),
+        Text("tokens", "token 数"),
+        lang=lang,
+    )
+    note = ""
+    if found.decode_base_s is not None and found.decode_s_per_request is not None:
+        note = (
+            Text(
+                "A decode step takes {base:.2f} ms and {slope:.3f} ms more for each request in it.",
+                "一个 decode 步需要 {base:.2f} 毫秒，每多一个请求增加 {slope:.3f} 毫秒。",
+            )
+            .format(base=found.decode_base_s * 1e3, slope=found.decode_s_per_request * 1e3)
+            .in_(lang)
+        )
+    return [Sheet("iterations", Text("Steps in the log", "日志中的步骤").in_(lang), header, rows, "lrrrrrr", note)]
