@@ -64,7 +64,7 @@ def flag(value: float, lang: str) -> str:
 def number(value: float) -> str:
     """Three significant digits under 1,000, whole numbers with separators above."""
     if value == int(value) or abs(value) >= 1000:
-        return f"{value:,.0f}"
+        return f"{value + 0.0:,.0f}"  # -0.0 is 0
     digits = max(0, 2 - math.floor(math.log10(abs(value))))
     text = f"{value:.{min(digits, 9)}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text

@@ -26,6 +26,7 @@ from whystall.reports.figures import change, clock, duration, figure, number, pe
         (1.98e9, "Hz", "1.98 GHz"),
         (1.02, "x", "1.02×"),
         (24.0, "req", "24 requests"),
+        (-0.0, "req", "0 requests"),
         (1.0, "flag", "yes"),
         (0.0, "flag", "no"),
         (512.0, "tokens", "512 tokens"),
