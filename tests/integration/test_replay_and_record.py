@@ -20,7 +20,7 @@ from whystall.sources.files.metrics import read_metrics
 from whystall.sources.live.clock import CLOCK_HEADER
 from whystall.sources.live.collector import CollectSpec, Progress, collect
 from whystall.sources.live.recorder import Recorder
-from whystall.sources.live.sink import NoSink
+from whystall.sources.live.sink import Sink
 from whystall.sources.replay import serve_replay
 
 
@@ -141,7 +141,7 @@ async def test_a_stop_ends_a_collection_with_what_there_is() -> None:
 
 
 async def test_a_full_disk_ends_a_collection_by_name() -> None:
-    class Full(NoSink):
+    class Full(Sink):
         def page(self, t: float, body: bytes) -> None:
             raise NotWritable("the disk is full", "free some")
 

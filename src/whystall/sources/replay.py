@@ -15,7 +15,7 @@ from whystall.errors import InputError, UsageError
 from whystall.model.recording import Health
 
 from .files.stream import read_all, read_lines
-from .live.clock import AGE_HEADER, CLOCK_HEADER, SPEED_HEADER, STEP
+from .live.clock import AGE_HEADER, CLOCK_HEADER, MAX_SPEED, MIN_SPEED, SPEED_HEADER, STEP
 from .playback import Playback
 
 HOST = "127.0.0.1"
@@ -34,8 +34,11 @@ class Replay:
 
     def __init__(self, folder: Path, speed: float = 1.0, loop: bool = False) -> None:
         """Raises NotARecording, and UsageError for a negative speed."""
-        if not 0 <= speed <= 10_000:
-            raise UsageError(f"a speed of {speed:g} cannot be replayed", "give 0 (a page a scrape) to 10000")
+        if speed != 0 and not MIN_SPEED <= speed <= MAX_SPEED:
+            raise UsageError(
+                f"a speed of {speed:g} cannot be replayed",
+                f"give 0 (a page a scrape), or {MIN_SPEED:g} to {MAX_SPEED:g}",
+            )
         self.playback = Playback(folder, loop)
         self._bodies = {path: _body(folder / name) for path, name in _BODIES.items()}
         self._health = _health(folder)

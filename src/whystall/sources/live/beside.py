@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator
 
 from .clock import Clock
 from .host import HostSampler
-from .nvml import GpuSampler, open_gpus
+from .nvml import NoGpu, open_gpus
 from .processes import ServerProcesses, find_server
 from .sink import Row, Sink
 
@@ -18,7 +18,7 @@ class Beside:
     """Samples host and GPUs on the grid of the scrapes; ``host_rows`` and ``gpu_rows`` are kept where ``keep``."""
 
     def __init__(self, port: int, clock: Clock, start: float, interval_s: float, sink: Sink, keep: bool) -> None:
-        self.server: ServerProcesses = find_server(port)
+        self.server = ServerProcesses()
         self.host_rows: list[Row] = []
         self.gpu_rows: list[Row] = []
         self._port = port
@@ -28,11 +28,20 @@ class Beside:
         self._sink = sink
         self._keep = keep
 
-    def jobs(self) -> list[Coroutine[None, None, None]]:
-        """To be run until they are cancelled."""
-        gpus = open_gpus(frozenset(process.pid for process in self.server.processes))
-        jobs = [self._watch_host()]
-        return [*jobs, self._watch_gpus(gpus)] if isinstance(gpus, GpuSampler) else jobs
+    async def find(self) -> ServerProcesses:
+        """Looks for the server's processes; in a thread, since a host with many sockets takes a while."""
+        self.server = await asyncio.to_thread(find_server, self._port)
+        return self.server
+
+    async def watch(self) -> None:
+        """Samples until it is cancelled, or the sink raises."""
+        jobs = [asyncio.ensure_future(self._watch_host()), asyncio.ensure_future(self._watch_gpus())]
+        try:
+            await asyncio.gather(*jobs)
+        finally:
+            for job in jobs:
+                job.cancel()
+            await asyncio.gather(*jobs, return_exceptions=True)
 
     async def _watch_host(self) -> None:
         sampler = HostSampler(self.server)
@@ -45,10 +54,12 @@ class Beside:
             self._sink.host(row)
             if len(row["processes"]) < max(1, len(self.server.processes)) and t - looked > _LOOK_AGAIN_S:
                 looked = t
-                self.server = await asyncio.to_thread(find_server, self._port)
-                sampler = HostSampler(self.server)
+                sampler = HostSampler(await self.find())
 
-    async def _watch_gpus(self, sampler: GpuSampler) -> None:
+    async def _watch_gpus(self) -> None:
+        sampler = await asyncio.to_thread(open_gpus, frozenset(process.pid for process in self.server.processes))
+        if isinstance(sampler, NoGpu):
+            return
         try:
             async for t in self._ticks():
                 rows = await asyncio.to_thread(sampler.sample, t)

@@ -17,7 +17,9 @@ AGE_HEADER = "X-Whystall-Age"
 SPEED_HEADER = "X-Whystall-Speed"
 STEP = "step"
 _ESTIMATE_AFTER_S = 0.05  # below this the answer's own delay would decide the estimate
-_MAX_SPEED = 1e4
+_MAX_AGE_S = 86_400.0
+MIN_SPEED, MAX_SPEED = 0.01, 1e4
+_MAX_TIME = 1e11  # year 5138; a time beyond is no time, and would overflow whoever prints it
 
 
 class Clock:
@@ -40,10 +42,11 @@ class Clock:
     def observe(self, headers: Mapping[str, str], received: float) -> float:
         """The time of a page that came with these headers (names in lower case) at monotonic time ``received``."""
         at = _number(headers.get(CLOCK_HEADER.lower()))
-        if at is None:
+        if at is None or not 0 < at < _MAX_TIME:
             anchor, mono = self._anchor
             return anchor + (received - mono) * self.speed
-        now = at + (_number(headers.get(AGE_HEADER.lower())) or 0.0)
+        age = _number(headers.get(AGE_HEADER.lower())) or 0.0
+        now = at + min(max(age, 0.0), _MAX_AGE_S)
         self._follow(now, received, headers.get(SPEED_HEADER.lower(), ""))
         return at
 
@@ -58,9 +61,9 @@ class Clock:
         told = _number(speed)
         elapsed = received - self._first[1]
         if told is not None and told > 0:
-            self.speed = min(told, _MAX_SPEED)
+            self.speed = _bounded(told)
         elif elapsed > _ESTIMATE_AFTER_S and now > self._first[0]:
-            self.speed = min((now - self._first[0]) / elapsed, _MAX_SPEED)
+            self.speed = _bounded((now - self._first[0]) / elapsed)
 
     async def sleep_until(self, t: float) -> None:
         """Returns at once where the clock moves by readings only."""
@@ -69,6 +72,10 @@ class Clock:
 
     async def sleep(self, seconds: float) -> None:
         await self.sleep_until(self.now() + seconds)
+
+
+def _bounded(speed: float) -> float:
+    return min(max(speed, MIN_SPEED), MAX_SPEED)
 
 
 def _number(text: str | None) -> float | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shlex
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -32,9 +32,10 @@ from .log_tail import HEAD_BYTES, TAIL_BYTES, LogTail
 from .mixed import require_one_server
 from .scraper import Scrape, Scraper
 from .scrubber import mask_secrets
-from .sink import NoSink, Sink
+from .sink import Sink
 
 _PAGE = "/metrics"
+_MIN_INTERVAL_S = 0.02
 
 
 class CollectSpec(msgspec.Struct, frozen=True):
@@ -77,11 +78,16 @@ async def collect(
     was stopped before the first page.
     """
     address = Address.parse(spec.target)
+    if spec.interval_s < _MIN_INTERVAL_S:
+        raise UsageError(
+            f"an interval of {spec.interval_s * 1e3:g} ms would load the server that is looked at",
+            f"take {_MIN_INTERVAL_S * 1e3:g} ms or more; 1 s is enough for every cause",
+        )
     argv = _split(spec.server_args)
     tail = LogTail(spec.log) if spec.log else None
     try:
         async with Session(address, spec.access) as session:
-            collection = _Collection(spec, session, sink or NoSink(), tail, argv)
+            collection = _Collection(spec, session, sink or Sink(), tail, argv)
             await collection.run(progress, stop)
             return collection.recording()
     finally:
@@ -113,12 +119,16 @@ class _Collection:
     async def run(self, progress: Callable[[Progress], None] | None, stop: asyncio.Event | None) -> None:
         scrapes = self._scraper.scrapes()
         try:
-            first = asyncio.ensure_future(self._first(scrapes))
-            await _until_done(first, stop, [])
+            await _until_done(self._first(scrapes), stop)
             if not self._scrapes:
                 raise TooLittleData("stopped before the first page had come", "let it run longer")
-            scraping = asyncio.ensure_future(self._scrape(scrapes, progress))
-            await _until_done(scraping, stop, self._look_beside())
+            # Beside the scraping, not before it: an endpoint that hangs must not cost scrapes.
+            facts = asyncio.ensure_future(self._read_facts())
+            try:
+                await _until_done(self._scrape(scrapes, progress), stop, self._look_beside())
+                await facts
+            finally:
+                facts.cancel()
         finally:
             await scrapes.aclose()
         await self._ask_health()
@@ -127,26 +137,26 @@ class _Collection:
             require_one_server(self._table.table(), self._session.address.base)
 
     async def _first(self, scrapes: AsyncGenerator[Scrape]) -> None:
-        """Where the first page comes this is a server: what it says of itself, and the log so far."""
-        scrape = await anext(scrapes)
-        self._facts = await read_facts(self._session)
-        self._sink.facts(self._facts)
-        self._take(scrape)
-        await self._ask_health()
+        self._take(await anext(scrapes))
         self._keep_log(self._tail.first() if self._tail else b"")
 
-    def _look_beside(self) -> list[asyncio.Future[None]]:
-        """Starts the jobs that read this host, where the server is on it.
+    async def _read_facts(self) -> None:
+        self._facts, _ = await asyncio.gather(read_facts(self._session), self._ask_health())
+        self._sink.facts(self._facts)
+
+    async def _look_beside(self) -> None:
+        """Reads this host where the server is on it.
 
         A server with a clock of its own is not real: the host of a replay or an emulator is not this one.
         """
-        if not self._clock.foreign and is_this_host(self._session.address):
+        local = not self._clock.foreign and await asyncio.to_thread(is_this_host, self._session.address)
+        if local:
             port, start = self._session.address.port, self._scraper.start
-            beside = Beside(port, self._clock, start, self._spec.interval_s, self._sink, self._spec.keep)
-            self._argv = self._argv or mask_secrets(beside.server.argv)
-            self._beside = beside
+            self._beside = Beside(port, self._clock, start, self._spec.interval_s, self._sink, self._spec.keep)
+            self._argv = self._argv or mask_secrets((await self._beside.find()).argv)
         self._sink.argv(self._argv)
-        return [asyncio.ensure_future(job) for job in self._beside.jobs()] if self._beside else []
+        if self._beside is not None:
+            await self._beside.watch()
 
     async def _scrape(self, scrapes: AsyncGenerator[Scrape], progress: Callable[[Progress], None] | None) -> None:
         async for scrape in scrapes:
@@ -227,18 +237,19 @@ class _Collection:
 
 
 async def _until_done(
-    scraping: asyncio.Future[None], stop: asyncio.Event | None, beside: Sequence[asyncio.Future[None]]
+    job: Coroutine[None, None, None], stop: asyncio.Event | None, beside: Coroutine[None, None, None] | None = None
 ) -> None:
-    """Waits for the scraping or the stop; what fails in any of them is raised. All are ended on return."""
+    """Waits for the job or the stop. What fails in any of them is raised; all are ended on return."""
+    main = asyncio.ensure_future(job)
     stopping = [asyncio.ensure_future(stop.wait())] if stop else []
-    waiting: set[asyncio.Future[Any]] = {scraping, *stopping, *beside}
+    waiting: set[asyncio.Future[Any]] = {main, *stopping, *([asyncio.ensure_future(beside)] if beside else [])}
     try:
         ended = False
         while not ended:
             done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
                 task.result()
-            ended = scraping in done or any(task in done for task in stopping)
+            ended = main in done or any(task in done for task in stopping)
     finally:
         for task in waiting:
             task.cancel()

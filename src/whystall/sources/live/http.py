@@ -15,7 +15,16 @@ import aiohttp
 import msgspec
 from yarl import URL
 
-from whystall.errors import AccessDenied, NotMetrics, TimedOut, TlsFailed, Unavailable, Unreachable, WhystallError
+from whystall.errors import (
+    AccessDenied,
+    NotMetrics,
+    TimedOut,
+    TlsFailed,
+    Unavailable,
+    Unreachable,
+    UsageError,
+    WhystallError,
+)
 
 from .access import Access, tls_context
 from .address import Address
@@ -70,8 +79,8 @@ class Session:
 
     async def get(self, path: str, limit: int = LIMIT_BYTES) -> Answer:
         """Whatever ``path`` answers, of any status."""
-        url = URL(self.address.url(path), encoded=True)
         try:
+            url = URL(self.address.url(path), encoded=True)
             for _ in range(_MAX_REDIRECTS):
                 answer, target = await self._once(url, limit)
                 if target is None:
@@ -94,7 +103,10 @@ class Session:
             return Answer(response.status, headers, body, received), None
 
     def _redirected(self, url: URL, response: aiohttp.ClientResponse) -> URL:
-        target = url.join(URL(response.headers.get("Location", "")))
+        try:
+            target = url.join(URL(response.headers.get("Location", "")))
+        except ValueError:
+            target = URL()
         same = target.host == url.host and (
             (target.scheme, target.port) == (url.scheme, url.port) or (url.scheme, target.scheme) == ("http", "https")
         )
@@ -121,6 +133,8 @@ class Session:
             return Unreachable(
                 f"nothing answers at {where}: {reason}", "check that the server runs, its port, and firewalls between"
             )
+        if isinstance(error, ValueError) and not isinstance(error, aiohttp.ClientResponseError):  # InvalidURL is one
+            return UsageError(f"{where} is not an address", "write it as http://host:8000")
         return Unreachable(
             f"{where} broke off its answer ({type(error).__name__})",
             "the server or a proxy closed the connection, or it does not speak HTTP; look at its log",

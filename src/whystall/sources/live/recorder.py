@@ -13,7 +13,7 @@ from whystall.model.recording import Health
 from .facts import ServerFacts
 from .gzip_stream import GzipStream, not_writable
 from .redaction import Redactor
-from .sink import Row
+from .sink import Row, Sink
 
 FILES = (
     "metrics.prom.gz",
@@ -32,7 +32,7 @@ _FORGED = re.compile(rb"^# scrape ", re.MULTILINE)
 _NAME = re.compile(r"\w+")
 
 
-class Recorder:
+class Recorder(Sink):
     """A :class:`~.sink.Sink` that writes the folder layout of a recording; a context manager.
 
     With a ``redactor`` nothing is written that went past it.

@@ -54,7 +54,8 @@ class Scraper:
         slot = 1
         while slot * self._interval_s <= self._seconds * (1 + 1e-9):
             due = round(self.start + slot * self._interval_s, 3)
-            await self._clock.sleep_until(due)
+            # The bound is for a server's clock that stepped back: without it we would wait for it to catch up.
+            await self._clock.sleep_until(min(due, self._clock.now() + 2 * self._interval_s))
             try:
                 scrape = await self._fresh(due)
             except _ReplayEndedError:
@@ -99,7 +100,7 @@ class Scraper:
         """The next slot: one on, or further where more have passed."""
         if not self._clock.speed:
             return slot + 1
-        passed = (self._clock.now() - self.start) / self._interval_s
+        passed = min(self._clock.now() - self.start, self._seconds) / self._interval_s
         return max(slot + 1, math.floor(passed - _SLACK) + 1)
 
 

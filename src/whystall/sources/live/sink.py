@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 from whystall.model.recording import Health
 
@@ -11,21 +11,11 @@ from .facts import ServerFacts
 Row = dict[str, Any]
 
 
-class Sink(Protocol):
-    """Takes everything as it comes. ``rows`` are JSON objects as the lines of gpu.jsonl and host.jsonl have them."""
+class Sink:
+    """Takes everything as it comes, and drops what a subclass does not keep.
 
-    def facts(self, facts: ServerFacts) -> None: ...
-    def argv(self, argv: tuple[str, ...]) -> None: ...
-    def page(self, t: float, body: bytes) -> None: ...
-    def failed(self, t: float, error: str) -> None: ...
-    def health(self, health: Health) -> None: ...
-    def gpu(self, rows: list[Row]) -> None: ...
-    def host(self, row: Row) -> None: ...
-    def log(self, chunk: bytes) -> None: ...
-
-
-class NoSink:
-    """Drops everything, for a diagnosis that keeps nothing."""
+    ``rows`` are JSON objects as the lines of gpu.jsonl and host.jsonl have them.
+    """
 
     def facts(self, facts: ServerFacts) -> None: ...
     def argv(self, argv: tuple[str, ...]) -> None: ...

@@ -63,3 +63,17 @@ def test_a_speed_that_is_no_number_is_not_taken() -> None:
     for speed in ("-3", "0", "nan", "fast"):
         clock.observe(headers(1000, speed=speed), 10.0)
         assert clock.speed == 1
+
+
+@pytest.mark.parametrize("at", ["1e300", "-5", "0"])
+def test_a_time_that_cannot_be_is_none(at: str) -> None:
+    clock = Clock()
+    assert clock.observe({"x-whystall-clock": at}, time.monotonic()) == pytest.approx(time.time(), abs=5)
+
+
+def test_speeds_are_bounded_so_that_nobody_waits_for_ever() -> None:
+    clock = Clock()
+    clock.observe(headers(1000, speed="1e-9"), 10.0)
+    assert clock.speed == 0.01
+    clock.observe(headers(1000, speed="1e9"), 10.0)
+    assert clock.speed == 1e4

@@ -4,7 +4,7 @@ import pytest
 from aiohttp import web
 
 from servers import counter_page, http_server, pages
-from whystall.errors import AccessDenied, UsageError
+from whystall.errors import AccessDenied, NotMetrics, Unreachable, UsageError
 from whystall.sources.live.access import Access
 from whystall.sources.live.address import Address
 from whystall.sources.live.http import Answer, Session, require_metrics
@@ -57,3 +57,19 @@ async def test_one_connection_serves_all_scrapes() -> None:
             await session.metrics()
             await asyncio.sleep(0)
     assert len(peers) == 1
+
+
+@pytest.mark.parametrize("host", ["a..b", "x" * 300, "[::1%25lo]"])
+async def test_a_host_that_cannot_be_is_named(host: str) -> None:
+    async with Session(Address.parse(f"http://{host}:1")) as session:
+        with pytest.raises((UsageError, Unreachable)):
+            await session.get("/metrics")
+
+
+async def test_a_redirect_to_what_is_no_address() -> None:
+    async def handler(request: web.Request) -> web.Response:
+        return web.Response(status=302, headers={"Location": "http://[::1"})
+
+    async with http_server(handler) as url, Session(Address.parse(url)) as session:
+        with pytest.raises(NotMetrics):
+            await session.get("/metrics")

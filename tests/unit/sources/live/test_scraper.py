@@ -1,3 +1,5 @@
+import asyncio
+
 import pytest
 from aiohttp import web
 
@@ -66,3 +68,16 @@ async def test_a_page_that_turns_into_html_is_a_failure_but_the_first_is_raised(
     assert [scrape.error for scrape in found if scrape.error != SKIPPED][:3] == ["", "NotMetrics", ""]
     with pytest.raises(NotMetrics):
         await scraped(pages("<html>", counter_page(1)))
+
+
+@pytest.mark.parametrize("second", [1.0, 9e10])
+async def test_a_clock_that_jumps_neither_hangs_nor_floods(second: float) -> None:
+    clocks = iter([1e6, second, *(1e6 + n for n in range(2, 99))])
+
+    async def handler(request: web.Request) -> web.Response:
+        return web.Response(
+            text=counter_page(1), headers={"X-Whystall-Clock": f"{next(clocks)}", "X-Whystall-Speed": "1"}
+        )
+
+    found = await asyncio.wait_for(scraped(handler, interval_s=0.02, seconds=0.1), 20)
+    assert 1 <= len(found) <= 6
