@@ -111,17 +111,26 @@ def output_options(formats: tuple[str, ...] = FORMATS) -> Option[Any]:
         ),
         click.option("--json", "json_", is_flag=True, help="The same as --format json."),
         click.option("-o", "--output", "file", type=click.Path(dir_okay=False, path_type=Path), help="Write to FILE."),
+        click.option(
+            "--width", type=click.IntRange(40, 400), help="Columns of a text [default: the terminal's, at most 120]."
+        ),
         LANG,
     )
 
     def decorate(verb: Callable[..., Any]) -> Any:
         @functools.wraps(verb)
         def with_output(
-            *args: Any, format_: str | None, json_: bool, file: Path | None, lang: str | None, **given: Any
+            *args: Any,
+            format_: str | None,
+            json_: bool,
+            file: Path | None,
+            width: int | None,
+            lang: str | None,
+            **given: Any,
         ) -> Any:
             asked = given.get("asked")
             configured = asked.settings.lang if isinstance(asked, Asked) else ""
-            output = Output(chosen_format(format_, json_, file), language(lang, configured), file)
+            output = Output(chosen_format(format_, json_, file), language(lang, configured), file, width)
             return verb(*args, output=output, **given)
 
         return _with(with_output, options, verb)

@@ -16,11 +16,15 @@ _BY_SUFFIX = {".json": "json", ".md": "markdown", ".html": "html", ".htm": "html
 
 
 class Output(msgspec.Struct, frozen=True):
-    """``file`` is None for the standard output; ``format`` is one that ``reports`` has, ``lang`` a language."""
+    """``file`` is None for the standard output; ``format`` is one that ``reports`` has, ``lang`` a language.
+
+    ``columns`` is how wide a text is to be; None leaves it to the terminal.
+    """
 
     format: str = "text"
     lang: str = "en"
     file: Path | None = None
+    columns: int | None = None
 
     @property
     def colour(self) -> bool:
@@ -29,7 +33,9 @@ class Output(msgspec.Struct, frozen=True):
 
     @property
     def width(self) -> int:
-        """Columns of the terminal, 80 where there is none; long lines are hard to read, so at most 120."""
+        """The columns asked for, else the terminal's, 80 where there is none; long lines are hard to read: at most 120."""
+        if self.columns is not None:
+            return self.columns
         return min(shutil.get_terminal_size((80, 24)).columns, 120) if self.file is None else 80
 
     def check(self) -> None:

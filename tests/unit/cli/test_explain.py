@@ -28,3 +28,13 @@ def test_an_unknown_word_under_json_is_an_error_object(capsys):
     body = json.loads(capsys.readouterr().out)
     assert body["schema"] == "whystall.error/1"
     assert "seat_cap" in body["hint"]
+
+
+def test_the_width_asked_for_is_kept(capsys):
+    assert run(["explain", "burst", "--width", "50"]) == 0
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 50
+
+
+def test_a_width_that_no_text_fits_is_refused(capsys):
+    assert run(["explain", "burst", "--width", "3"]) == 2
+    assert "--width" in capsys.readouterr().err

@@ -40,3 +40,8 @@ def test_writes_to_the_standard_output(capsys: pytest.CaptureFixture[str]) -> No
     Output().write("answer\n")
     assert capsys.readouterr().out == "answer\n"
     assert not Output().colour
+
+
+def test_the_width_asked_for_is_taken():
+    assert Output(columns=200).width == 200
+    assert Output().width <= 120
