@@ -8,8 +8,6 @@ dictionary and :mod:`whystall.sources.sample_line`. The values of a page are dec
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +20,6 @@ from .sample_line import BadLine, key_end, read_key, value_after_key
 MAX_PAGE_BYTES = 64 * 1024 * 1024
 MAX_SERIES = 2_000_000  # over all pages of one parser: bounds memory against labels that never repeat
 _LOOK_AHEAD = 64  # series that may have left the page before the remembered order is given up for this page
-_RUN = 48  # series compared before the lists are cut again; bounds the cost of a page full of new series
 _BLANK_OR_COMMENT = (b"", b"#", b" ", b"\t", b"\r")
 
 _HINT = "Give the address of the server's own /metrics, for vLLM http://HOST:8000/metrics."
@@ -74,48 +71,56 @@ class PageParser:
 
     def _match(self, page: bytes) -> tuple[list[int], list[bytes]]:
         """The series of each sample line, and what follows its key. The page ends with an end of line."""
-        prefixes, order = self._prefixes, self._order
+        prefixes, order, seen_before = self._prefixes, self._order, len(self.keys)
         ids: list[int] = []
         rests: list[bytes] = []
         seen: list[bytes] = []
+        starts, find, append = page.startswith, page.find, rests.append  # bound once: this loop is the parser's cost
+        expected = iter(prefixes)
         at = position = 0
-        size, known = len(page), len(prefixes)
-        while position < size:
+        while position < len(page):
             before = len(rests)
-            position = _run(page, position, prefixes[at : at + _RUN], rests)
+            for prefix in expected:
+                if not starts(prefix, position):
+                    break
+                start = position + len(prefix)
+                position = find(b"\n", start)
+                append(page[start:position])
+                position += 1
             same = at + len(rests) - before
             ids += order[at:same]
             seen += prefixes[at:same]
-            at = same
-            if position < size and not (at < known and page.startswith(prefixes[at], position)):
-                ident, prefix = self._find(page, position)
-                if ident < 0:
-                    break
-                position = _run(page, position, (prefix,), rests)
-                ids.append(ident)
-                seen.append(prefix)
-                at = _resume(order, ident, at)
-                if at + 1 < known and page.startswith(prefixes[at + 1], position):
-                    at += 1  # it stood in the place of another
+            ident, start, end = self._find(page, position)
+            if ident < 0:
+                break
+            ids.append(ident)
+            seen.append(page[position:start])
+            append(page[start:end])
+            position = end + 1
+            at = _resume(order, ident, same) if ident < seen_before else same
+            if at + 1 < len(prefixes) and starts(prefixes[at + 1], position):
+                at += 1  # it stood in the place of another
+            expected.__setstate__(at)  # type: ignore[attr-defined]  # where the iterator goes on
         self._prefixes, self._order = seen, ids
         return ids, rests
 
-    def _find(self, page: bytes, position: int) -> tuple[int, bytes]:
-        """The series at or after ``position`` and the text up to its value; -1 where only comments are left."""
+    def _find(self, page: bytes, position: int) -> tuple[int, int, int]:
+        """The first series from ``position`` on, where its value starts and where its line ends; -1 where none is left."""
         start = position
         while start < len(page):
-            line = page[start : page.index(b"\n", start)]
+            end = page.index(b"\n", start)
+            line = page[start:end]
             if line[:1] not in _BLANK_OR_COMMENT:
                 text = line.rpartition(b" ")[0]
                 ident = self._known(text, page, start)
                 if ident is not None:
-                    return ident, page[position : start + len(text) + 1]
+                    return ident, start + len(text) + 1, end
             if line and not line.isspace() and line.lstrip()[:1] != b"#":
                 ident, length = self._find_slowly(line, page, start)
-                return ident, page[position : start + length]
+                return ident, start + length, end
             self._note_type(line, page, start)
-            start += len(line) + 1
-        return -1, b""
+            start = end + 1
+        return -1, start, start
 
     def _known(self, text: bytes, page: bytes, start: int) -> int | None:
         ident = self._id_of_text.get(text)
@@ -188,19 +193,6 @@ def _check(page: bytes) -> None:
         )
     if page[:1024].lstrip()[:1] == b"<":
         raise NotMetrics("line 1: the page is HTML, not Prometheus text", _HINT)
-
-
-def _run(page: bytes, position: int, prefixes: Sequence[bytes], rests: list[bytes]) -> int:
-    """Reads lines while they begin as expected; appends what follows, returns where the first other line begins."""
-    starts, find, append = page.startswith, page.find, rests.append  # bound once: this loop is the parser's cost
-    for prefix in prefixes:
-        if not starts(prefix, position):
-            break
-        start = position + len(prefix)
-        position = find(b"\n", start)
-        append(page[start:position])
-        position += 1
-    return position
 
 
 def _decoded(text: bytes, page: bytes, start: int) -> str:
