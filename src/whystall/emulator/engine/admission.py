@@ -18,10 +18,12 @@ def admit(scheduler: Scheduler, batch: Batch) -> None:
     budget = options.token_budget - batch.tokens
     threshold = prefill_threshold(scheduler)
     aside: list[Request] = []
+    adapters = {r.adapter for r in scheduler.running.values() if r.adapter} if options.max_loras else set()
     chunks: list[Chunk] = []
     while budget > 0 and scheduler.waiting and len(scheduler.running) < options.seats:
         request = scheduler.waiting.head()
-        if request.stale_step > scheduler.updated:
+        crowded = request.adapter and request.adapter not in adapters and len(adapters) >= options.max_loras
+        if request.stale_step > scheduler.updated or request.blocked or crowded:
             aside.append(scheduler.waiting.pop())
             scheduler.deferred.add(request)
             continue
@@ -33,6 +35,7 @@ def admit(scheduler: Scheduler, batch: Batch) -> None:
         scheduler.waiting.pop()
         scheduler.deferred.discard(request)
         chunks.append(_seat(scheduler, request, tokens))
+        adapters.add(request.adapter)
         budget -= tokens
     if chunks:
         batch.chunks = [*batch.chunks, *chunks]

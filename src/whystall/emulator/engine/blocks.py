@@ -138,7 +138,14 @@ class BlockPool:
         self._free.extend(cached)
         self.free_count += len(plain) + len(cached)
 
+    def withhold(self, count: int) -> int:
+        """Take up to ``count`` free blocks out of the pool for good, so that it is smaller; returns how many."""
+        count = min(count, self.free_count)
+        self.take(count)
+        self.num_blocks -= count
+        return count
+
     def reset(self) -> None:
         """Forget all cached prefixes, as ``/reset_prefix_cache`` does; blocks in use stay in use."""
         self._cached.clear()
-        self._keys = [None] * self.num_blocks
+        self._keys = [None] * len(self._keys)

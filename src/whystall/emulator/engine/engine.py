@@ -15,6 +15,7 @@ from .profile import StepClock, StepProfile
 from .request import Request
 from .scheduler import Scheduler
 
+_RETRY_S = 0.02  # how often a face looks again at requests that wait for something else than a step
 OnFinish = Callable[[Request, float], None]
 
 
@@ -67,13 +68,15 @@ class Engine:
             return "max_num_queued_tokens"
         return ""
 
-    def submit(self, request: Request) -> None:
+    def submit(self, request: Request, *, delay_s: float = 0.0) -> None:
         """``request`` arrives at the front end at its ``arrival``; the engine sees it after the front end's time.
+
+        ``delay_s`` comes on top of that: a front end that is busy with others.
 
         An arrival in the future may be refused when it comes: ``on_refused`` is told.
         """
         profile = self.clock.profile
-        ready = request.arrival + profile.front_s + profile.front_token_s * request.prompt_tokens
+        ready = request.arrival + profile.front_s + profile.front_token_s * request.prompt_tokens + delay_s
         self._arrived += 1
         heapq.heappush(self._arrivals, (ready, self._arrived, request))
 
@@ -98,7 +101,7 @@ class Engine:
         if self.in_flight:
             return self.in_flight[0][1]
         if self.scheduler.running or self.scheduler.waiting:
-            return self.now
+            return max(self.now, min(self.now + _RETRY_S, self.next_arrival))
         return max(self.now, self._arrivals[0][0]) if self._arrivals else inf
 
     @property
@@ -117,6 +120,8 @@ class Engine:
                 if not in_flight and not self._wake(until):
                     return
                 self._start()
+                if not in_flight and not self._idle(until):
+                    return
                 continue
             if self.coasting and scheduler.quiet and not (in_flight[0][0].chunks or in_flight[-1][0].chunks):
                 coast(self, until)
@@ -139,6 +144,14 @@ class Engine:
             return False
         self.now = max(self.now, self._arrivals[0][0])
         self._take_arrivals()
+        return True
+
+    def _idle(self, until: float) -> bool:
+        """Requests wait, and none of them can come: time goes on to the next arrival. False when that is too late."""
+        if self.next_arrival > until:
+            self.now = max(self.now, until) if until < inf else self.now
+            return False
+        self.now = max(self.now, self.next_arrival)
         return True
 
     def _take_arrivals(self) -> None:

@@ -34,6 +34,7 @@ class EngineOptions(msgspec.Struct, frozen=True, kw_only=True):
     watermark: float = 0.0
     scheduling_policy: Policy = "fcfs"
     async_scheduling: bool = False
+    max_loras: int = 0  # adapters that one batch may hold; 0 where LoRA is off
 
     @property
     def token_budget(self) -> int:

@@ -37,7 +37,9 @@ class Request:
     """
 
     __slots__ = (
+        "adapter",
         "arrival",
+        "blocked",
         "blocks",
         "cached_blocks",
         "cached_tokens",
@@ -95,6 +97,8 @@ class Request:
         self.reason = ""
         self.stand = Stand.NEW
         self.seat = -1
+        self.blocked = False  # waits for something else than capacity, such as its grammar
+        self.adapter = 0  # LoRA adapter, 0 for none
         self.tokens = prompt_tokens  # known and in flight, as if every result in flight had come
         self.computed = 0
         self.origin = 0  # DECODING: tokens computed before step s are s - origin

@@ -344,6 +344,18 @@ class Scheduler:
         request.unreported += 1
         self.waiting.put_back(request)
 
+    def outputs(self, request: Request) -> int:
+        """Tokens of ``request`` that its client has been given so far."""
+        if request.stand is Stand.FINISHED:
+            return request.output_tokens
+        if request.stand in (Stand.DECODING, Stand.DRAINED):
+            known = min(self.updated + 2 - request.origin, request.prompt_tokens + request.output_tokens)
+            return known - request.prompt_tokens
+        in_flight = request.stale_step > self.updated
+        if request.stand is Stand.LOOSE:
+            in_flight = request.entered <= request.last_scheduled and request.last_scheduled > self.updated
+        return max(request.tokens - request.prompt_tokens - in_flight, 0)
+
     def decoding(self) -> list[Request]:
         """The requests kept by step index, in the order of the batch. Walks the batch: for faces and tests."""
         return [request for request in self.running.values() if request.stand is Stand.DECODING]

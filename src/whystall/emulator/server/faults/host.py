@@ -1,0 +1,91 @@
+"""Faults of the host: its processes, its cores, its threads."""
+
+from __future__ import annotations
+
+import msgspec
+
+from whystall.emulator.engine.profile import StepProfile
+from whystall.emulator.server.deployment import Deployment
+
+from .mechanism import add, options, profiles
+
+
+def frontend_cpu(d: Deployment, _t: float, severity: float) -> None:
+    """Each request costs the API process so much (tokenizing, templates) that its one thread is nearly full."""
+    rate = d.traffic.plan.rate / 1.0 or 8.0
+    d.front.costs = msgspec.structs.replace(d.front.costs, request_s=min(0.97, 0.9 + 0.04 * severity) / rate)
+
+
+def cpu_starved(d: Deployment, _t: float, severity: float) -> None:
+    d.front.costs = msgspec.structs.replace(d.front.costs, slowdown=1 + 24 * severity)
+    profiles(d, add(host_s=0.012 * severity, front_s=0.25 * severity))
+
+
+def engine_loop(d: Deployment, _t: float, severity: float) -> None:
+    profiles(d, add(host_s=0.02 * severity))
+
+
+def sampler(d: Deployment, _t: float, severity: float) -> None:
+    profiles(d, add(host_request_s=0.0015 * severity))
+
+
+def launch_bound(d: Deployment, _t: float, severity: float) -> None:
+    """No CUDA graphs: every step launches its kernels one by one."""
+
+    def eager(profile: StepProfile) -> StepProfile:
+        launches = max(profile.host_eager_s, 0.02) * severity
+        return msgspec.structs.replace(profile, max_graph_tokens=0, host_s=launches, host_eager_s=launches)
+
+    profiles(d, eager)
+
+
+def multimodal(d: Deployment, _t: float, severity: float) -> None:
+    d.front.costs = msgspec.structs.replace(d.front.costs, request_s=0.1 * severity)
+    profiles(d, add(front_s=0.4 * severity))
+
+
+def structured(d: Deployment, _t: float, severity: float) -> None:
+    """Every request waits for its grammar, and sampling masks cost the engine's thread time per request."""
+    compile_s = 1.5 * severity
+    profiles(d, add(host_request_s=0.0004 * severity))
+    for replica in d.replicas:
+        submit = replica.engine.submit
+
+        def held(request, *, delay_s=0.0, submit=submit):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+            request.blocked = True
+            d.at(request.arrival + compile_s, lambda _d, _now: setattr(request, "blocked", False))
+            submit(request, delay_s=delay_s)
+
+        replica.engine.submit = held  # type: ignore[method-assign]
+
+
+def lora(d: Deployment, _t: float, severity: float) -> None:
+    """Requests ask for more adapters than a batch may hold, and swapping one in costs a step."""
+    options(d, max_loras=1)
+    adapters = max(int(4 * severity), 2)
+    for replica in d.replicas:
+        submit = replica.engine.submit
+
+        def tagged(request, *, delay_s=0.0, submit=submit):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+            request.adapter = 1 + request.id % adapters
+            submit(request, delay_s=delay_s)
+
+        replica.engine.submit = tagged  # type: ignore[method-assign]
+
+
+def memory_leak(d: Deployment, t: float, severity: float) -> None:
+    def grow(deployment: Deployment, now: float) -> None:
+        deployment.leaked_bytes += 60e6 * severity
+        deployment.at(now + 1.0, grow)
+
+    grow(d, t)
+
+
+def network(d: Deployment, _t: float, severity: float) -> None:
+    """Every answer is under way for longer, outside of the server."""
+    d.network_s += 0.4 * severity
+
+
+def gateway(d: Deployment, _t: float, severity: float) -> None:
+    """Something before the server collects the stream and passes it on in large pieces."""
+    d.buffer_bytes = int(16384 * severity)

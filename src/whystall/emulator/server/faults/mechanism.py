@@ -1,0 +1,81 @@
+"""The mechanisms that faults change: rates, limits, delays, the load. Never a number that is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from whystall.emulator.engine.options import EngineOptions
+from whystall.emulator.engine.profile import StepProfile
+from whystall.emulator.engine.workload import LengthClass
+from whystall.emulator.server.deployment import Deployment
+from whystall.emulator.server.traffic import TrafficPlan
+
+Apply = Callable[[Deployment, float, float], None]  # deployment, emulated time, severity
+
+
+def profiles(deployment: Deployment, change: Callable[[StepProfile], StepProfile]) -> None:
+    """Every engine's steps take what ``change`` makes of their profile."""
+    for replica in deployment.replicas:
+        replica.engine.clock.set(change(replica.engine.clock.profile))
+
+
+def scale(**factors: float) -> Callable[[StepProfile], StepProfile]:
+    return lambda profile: profile.scaled(**factors)
+
+
+def add(**seconds: float) -> Callable[[StepProfile], StepProfile]:
+    def change(profile: StepProfile) -> StepProfile:
+        return msgspec.structs.replace(profile, **{k: getattr(profile, k) + v for k, v in seconds.items()})
+
+    return change
+
+
+def options(deployment: Deployment, **changes: object) -> None:
+    """Every engine goes on with other limits."""
+    for replica in deployment.replicas:
+        changed: EngineOptions = msgspec.structs.replace(replica.engine.options, **changes)
+        replica.engine.options = replica.engine.scheduler.options = changed
+        replica.engine.limited = (changed.max_num_queued_reqs, changed.max_num_queued_tokens) != (None, None)
+        replica.engine.scheduler.blocked = False
+
+
+def traffic(deployment: Deployment, change: Callable[[TrafficPlan], TrafficPlan]) -> None:
+    """The server's own load goes on as ``change`` makes it."""
+    deployment.traffic.plan = change(deployment.traffic.plan)
+
+
+def stall(period_s: float, seconds: float, line: str = "", level: str = "WARNING") -> Apply:
+    """Every ``period_s`` all engines stand still for ``seconds`` times the severity; ``line`` is what the log says."""
+
+    def apply(deployment: Deployment, t: float, severity: float) -> None:
+        def once(d: Deployment, now: float) -> None:
+            for replica in d.replicas:
+                replica.engine.pause += seconds * severity
+            if line:
+                d.log.line(now, line.format(ms=1000 * seconds * severity), level=level, process="EngineCore")
+            d.at(now + period_s, once)
+
+        once(deployment, t)
+
+    return apply
+
+
+def lengths(plan: TrafficPlan, prompt: float, output: float) -> TrafficPlan:
+    def longer(span: tuple[int, int], by: float) -> tuple[int, int]:
+        return max(int(span[0] * by), 1), max(int(span[1] * by), 1)
+
+    mix = tuple(
+        msgspec.structs.replace(c, prompt=longer(c.prompt, prompt), output=longer(c.output, output)) for c in plan.mix
+    )
+    return msgspec.structs.replace(plan, mix=mix)
+
+
+def more(plan: TrafficPlan, by: float) -> TrafficPlan:
+    return msgspec.structs.replace(plan, rate=plan.rate * by, clients=round(plan.clients * by))
+
+
+def with_giants(plan: TrafficPlan, share: float, tokens: int) -> TrafficPlan:
+    giant = LengthClass(share, (tokens, tokens), (16, 16))
+    return msgspec.structs.replace(plan, mix=(*plan.mix, giant))
