@@ -1,11 +1,19 @@
 """Recordings: the folder and its parts; what is none is refused by name."""
 
+import gzip
+import tempfile
+from pathlib import Path
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from recorded_text import T0, lines, page, row, scraped, warned, write
-from whystall.errors import NotARecording
+from whystall.errors import InputError, NotARecording
+from whystall.sources.configuration import read_configuration
 from whystall.sources.files import recording
 from whystall.sources.files.recording import argv_of, read_recording, version_of
+from whystall.sources.log import read_events
 
 
 @pytest.mark.parametrize("name", ["metrics.prom", "metrics.prom.gz"])
@@ -118,3 +126,44 @@ def test_a_log_that_had_to_be_fitted(tmp_path):
     write(tmp_path, "(APIServer pid=1) INFO 11-30 05:54:00 [a.py:1] x\n", "server.log")
     assert "log_clock" in warned(found := read_recording(tmp_path))
     assert found.log[0].t == T0 + 40
+
+
+FILES = {
+    "metrics.prom": "".join(scraped(k) for k in range(4)),
+    "gpu.jsonl": lines({"t": T0, "gpu": 0, "util_gpu_pct": 5}),
+    "host.jsonl": lines({"t": T0, "processes": [{"name": "APIServer", "pid": 1}]}),
+    "requests.jsonl": lines({"sent": T0, "ttft": 0.5}),
+    "spans.jsonl": lines({"resourceSpans": [{"scopeSpans": [{"spans": [{"name": "llm_request"}]}]}]}),
+    "server.log": "(APIServer pid=1) INFO 11-30 00:53:20 [a.py:1] non-default args: {'max_num_seqs': 4}\n",
+    "server_info.json": '{"vllm_config": "max_seq_len=4, compilation_config={}"}',
+    "version.json": '{"version": "0.26.0"}',
+    "argv.json": '["vllm", "serve", "-tp", "2"]',
+    "health.jsonl": lines({"t": T0, "status": 200}),
+}
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.sampled_from(sorted(FILES)), st.data())
+def test_a_file_with_any_bytes_in_it_is_read_or_refused_by_name(name, data):
+    text = FILES[name].encode()
+    start, end = sorted(data.draw(st.tuples(st.integers(0, len(text)), st.integers(0, len(text)))))
+    changed = text[:start] + data.draw(st.binary(max_size=20)) + text[end:]
+    packed = gzip.compress(changed)
+    with tempfile.TemporaryDirectory() as folder:
+        for other, whole in FILES.items():
+            (Path(folder) / other).write_text(whole)
+        (Path(folder) / name).unlink()
+        (Path(folder) / f"{name}.gz").write_bytes(packed[: data.draw(st.sampled_from([len(packed), len(packed) // 2]))])
+        found = read_or_refuse(Path(folder))
+    assert found is not None or name == "metrics.prom"
+    if found is not None:
+        read_configuration(found)
+        read_events(found.log)
+
+
+def read_or_refuse(folder):
+    """None where the recording was refused by name."""
+    try:
+        return read_recording(folder)
+    except InputError:
+        return None
