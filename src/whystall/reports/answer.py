@@ -50,7 +50,7 @@ def _since(diagnosis: Diagnosis, lang: str) -> str:
         seconds = duration(window.seconds)
         return say("looked_at", lang, seconds=seconds, start=clock(window.start), end=clock(window.end))
     joint = "；" if lang == "zh" else "; "
-    parts = (_when(diagnosis, lang), _set_off(diagnosis.causes, lang))
+    parts = (_when(diagnosis, lang), _set_off(diagnosis, lang))
     return joint.join(part for part in parts if part)
 
 
@@ -76,10 +76,13 @@ def _trigger(causes: tuple[Cause, ...]) -> Cause | None:
     return next((cause for cause in causes if cause.role == "trigger" and cause.probability >= LIKELY), None)
 
 
-def _set_off(causes: tuple[Cause, ...], lang: str) -> str:
+def _set_off(diagnosis: Diagnosis, lang: str) -> str:
+    causes = diagnosis.causes
     trigger = _trigger(causes)
     if trigger is None:
-        return say("no_trigger", lang)
+        # A crowd is no cause of the catalogue, the limit that it met is; it did set it off.
+        surge = next((e for e in diagnosis.evidence if e.id == "requests.surge" and e.anomaly), None)
+        return say("set_off_by", lang, what=clean(surge.text.in_(lang))) if surge else say("no_trigger", lang)
     if trigger is not causes[0]:
         return say("set_off_by", lang, what=_inside(cause_title(trigger.id, lang)))
     # The headline names it already: what is left to say is where it led.

@@ -12,6 +12,7 @@ from .printable import clean
 
 GROUPS = ("workload", "latency", "throughput", "saturation", "host", "gpu", "client")
 MOST_NAMED = 3
+MOST_OF_A_VALUE = 30  # characters in the answer; the table has it whole
 MOST_RATIO = 1000
 
 
@@ -63,8 +64,15 @@ def _listed(names: list[str], lang: str) -> str:
 def _settings(comparison: Comparison, lang: str) -> str:
     if not comparison.configuration:
         return say("compare_settings_same", lang)
-    named = [f"{clean(one.name)} {_set(one.a, lang)} → {_set(one.b, lang)}" for one in comparison.configuration]
+    named = [
+        f"{clean(one.name)} {_brief(_set(one.a, lang))} → {_brief(_set(one.b, lang))}"
+        for one in comparison.configuration
+    ]
     return say("compare_settings", lang, settings=_listed(named, lang))
+
+
+def _brief(value: str) -> str:
+    return value if len(value) <= MOST_OF_A_VALUE else value[: MOST_OF_A_VALUE - 1] + "…"
 
 
 def _set(value: str | None, lang: str) -> str:

@@ -63,6 +63,8 @@ def flag(value: float, lang: str) -> str:
 
 def number(value: float) -> str:
     """Three significant digits under 1,000, whole numbers with separators above."""
+    if not math.isfinite(value):
+        return "–" if math.isnan(value) else str(value)
     if value == int(value) or abs(value) >= 1000:
         return f"{value + 0.0:,.0f}"  # -0.0 is 0
     digits = max(0, 2 - math.floor(math.log10(abs(value))))

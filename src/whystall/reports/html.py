@@ -29,7 +29,7 @@ class HtmlRenderer:
     def render(self, finding: Finding, lang: str) -> str:
         page = outline(finding, lang)
         return (
-            _environment()
+            environment()
             .get_template("report.html.j2")
             .render(
                 page=page,
@@ -64,7 +64,7 @@ def _shown(finding: Finding, page: Outline) -> list[Finding]:
 
 
 @functools.cache
-def _environment() -> Environment:
+def environment() -> Environment:
     return Environment(
         loader=PackageLoader("whystall.reports", ASSETS),
         autoescape=True,
@@ -74,26 +74,26 @@ def _environment() -> Environment:
     )
 
 
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
     return (resources.files("whystall.reports") / ASSETS / name).read_text("utf-8")
 
 
 @functools.cache
 def _style() -> str:
-    return _asset("uPlot.min.css") + _asset("report.css")
+    return asset("uPlot.min.css") + asset("report.css")
 
 
 @functools.cache
 def _script() -> str:
-    return _asset("uPlot.iife.min.js") + _asset("report.js")
+    return asset("uPlot.iife.min.js") + asset("report.js")
 
 
 @functools.cache
 def _policy() -> str:
     """The page's Content-Security-Policy: these two blocks by their hashes, and nothing else from anywhere."""
-    sources = f"style-src '{_hash(_style())}'; script-src '{_hash(_script())}'"
+    sources = f"style-src '{hashed(_style())}'; script-src '{hashed(_script())}'"
     return f"default-src 'none'; {sources}; img-src data:; base-uri 'none'; form-action 'none'"
 
 
-def _hash(block: str) -> str:
+def hashed(block: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(block.encode()).digest()).decode()

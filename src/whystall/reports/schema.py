@@ -17,6 +17,9 @@ from whystall.model.diagnosis import Diagnosis
 from whystall.model.explanation import Explanation
 from whystall.model.failure import Failure
 from whystall.model.text import schema_hook
+from whystall.profiles.diff import TraceDiff
+from whystall.profiles.report import TraceReport
+from whystall.profiles.request_timeline import RequestTimeline
 
 NOUNS: dict[str, type[msgspec.Struct]] = {
     "compare": Comparison,
@@ -24,6 +27,9 @@ NOUNS: dict[str, type[msgspec.Struct]] = {
     "doctor": Checkup,
     "error": Failure,
     "explain": Explanation,
+    "trace": TraceReport,
+    "trace_diff": TraceDiff,
+    "trace_request": RequestTimeline,
 }
 FOLDER = Path(__file__).parent / "schemas"
 

@@ -24,7 +24,7 @@ def render_request(found: RequestTimeline, lang: str, width: int = 80, color: bo
     about = f"{request.request_id or request.trace_id} · {ns(request.e2e_ns)}"
     parts: list[RenderableType] = [Line(clean(found.headline.in_(lang)), style="bold"), Line(clean(about), style="dim")]
     for sheet in request_sheets(found, lang):
-        parts += sheet_parts(sheet)
+        parts += sheet_parts(sheet, width)
     return printed(Group(*parts), width, color)
 
 

@@ -35,4 +35,4 @@ def size(value: float | None) -> str:
 
 
 def share(value: float | None) -> str:
-    return "–" if value is None else percent(value)
+    return "–" if value is None else percent(value if abs(value) >= 0.0005 else 0.0)

@@ -12,6 +12,8 @@ from .figures import number
 from .trace_other_tables import calls_sheets, counters_sheets, iterations_sheets, rank_sheets, spans_sheets
 from .trace_sheet import TOP, Sheet, ns, rate, share, size
 
+_ALONE = "one_rank"  # not true where other ranks' files were given
+
 
 def sheets(report: TraceReport, lang: str) -> list[Sheet]:
     """All tables of a report, file by file, then those across files."""
@@ -44,11 +46,12 @@ def about(file: FileReport, lang: str) -> str:
 def notes(report: TraceReport, lang: str) -> Iterator[tuple[str, str]]:
     """Level and sentence of every warning and note, each once."""
     seen: set[str] = set()
+    ranks = report.ranks is not None
     for failed in report.failed:
         yield "warning", f"{failed.file}: {failed.text.in_(lang)}"
     for file in report.files:
         parts = (file.timeline, file.spans, file.counters, file.calls)
-        own = [note for part in parts if part is not None for note in part.notes]
+        own = [note for part in parts if part is not None for note in part.notes if not (ranks and note.id == _ALONE)]
         rows = [("warning", warning.text.in_(lang)) for warning in file.warnings]
         rows += [(note.level, note.text.in_(lang)) for note in own]
         for level, text in rows:
@@ -127,19 +130,19 @@ def _phases(summary: TraceSummary, lang: str) -> list[Sheet]:
 
 def _kernels(summary: TraceSummary, lang: str) -> Sheet:
     rows = [
-        (row.name[:200], row.class_id, ns(row.ns), share(row.share), f"{row.count:,}", ns(row.mean_ns), ns(row.max_ns))
+        (ns(row.ns), share(row.share), f"{row.count:,}", ns(row.mean_ns), ns(row.max_ns), row.class_id, row.name[:200])
         for row in summary.kernels[:TOP]
     ]
     header = (
-        Text("kernel", "内核"),
-        Text("class", "类别"),
         _TIME,
         _SHARE,
         _COUNT,
         Text("mean", "平均"),
         Text("longest", "最长"),
+        Text("class", "类别"),
+        Text("kernel", "内核"),
     )
-    return _sheet("kernels", Text("Top kernels", "耗时最多的内核"), header, rows, "llrrrrr", lang)
+    return _sheet("kernels", Text("Top kernels", "耗时最多的内核"), header, rows, "rrrrrll", lang)
 
 
 def _launches(summary: TraceSummary, lang: str) -> Sheet:
@@ -206,7 +209,7 @@ def _path(summary: TraceSummary, lang: str) -> list[Sheet]:
         return []
     rows = [
         (Text("on the GPU", "在 GPU 上"), path.gpu_ns),
-        (Text("between work on a stream", "流上任务之间"), path.queue_ns),
+        (Text("between work on the GPU", "GPU 任务之间"), path.queue_ns),
         (Text("from launch to start", "从启动到开始"), path.launch_ns),
         (Text("on the host, in steps", "主机，步骤内"), path.host_in_steps_ns),
         (Text("on the host, between steps", "主机，步骤之间"), path.host_ns - path.host_in_steps_ns),

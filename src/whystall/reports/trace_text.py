@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from rich.console import Group, RenderableType
+from rich.cells import cell_len
+from rich.console import Group, JustifyMethod, RenderableType
 from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text as Line
@@ -17,6 +18,7 @@ from .text import heading, printed
 from .trace_sheet import Sheet, ns, share
 from .trace_tables import about, notes, sheets
 
+_SHORTEST = 10  # columns of a text that gives way
 _MARKS = {"warning": "⚠", "rule": "≈", "missing": "–", "fact": "·"}
 _NOTES = Text("Notes (≈ is a rule of thumb, – says what is missing)", "说明（≈ 为经验阈值，– 表示缺失）")
 
@@ -26,7 +28,7 @@ def render_trace(report: TraceReport, lang: str, width: int = 80, color: bool = 
     parts: list[RenderableType] = [Line(clean(report.headline.in_(lang)), style="bold")]
     parts += [Line(clean(about(file, lang)), style="dim") for file in report.files]
     for sheet in sheets(report, lang):
-        parts += sheet_parts(sheet)
+        parts += sheet_parts(sheet, width)
     told = list(notes(report, lang))
     if told:
         parts += [heading(_NOTES.in_(lang)), Padding(_notes(told), (0, 0, 0, 2))]
@@ -42,16 +44,28 @@ def _notes(told: list[tuple[str, str]]) -> Grid:
     return grid
 
 
-def sheet_parts(sheet: Sheet) -> list[RenderableType]:
-    """A headed table, and its note."""
+def sheet_parts(sheet: Sheet, width: int) -> list[RenderableType]:
+    """A headed table of at most ``width`` columns, and its note."""
+    cells = [tuple(clean(cell) for cell in row) for row in (sheet.header, *sheet.rows)]
     grid = Grid(box=None, padding=(0, 2, 0, 0), show_edge=False, header_style="dim")
-    for name, align in zip(sheet.header, sheet.align, strict=True):
-        right = align == "r"
-        grid.add_column(name, justify="right" if right else "left", no_wrap=True, overflow="ellipsis")
-    for row in sheet.rows:
-        grid.add_row(*(Line(clean(cell)) for cell in row))
+    for name, align, columns in zip(cells[0], sheet.align, _widths(cells, sheet.align, width - 2), strict=True):
+        side: JustifyMethod = "right" if align == "r" else "left"
+        grid.add_column(name, justify=side, no_wrap=True, overflow="ellipsis", width=columns)
+    for row in cells[1:]:
+        grid.add_row(*(Line(cell) for cell in row))
     note: list[RenderableType] = [Padding(Line(clean(sheet.note), style="dim"), (0, 0, 0, 2))] if sheet.note else []
     return [heading(sheet.title), Padding(grid, (0, 0, 0, 2)), *note]
+
+
+def _widths(cells: list[tuple[str, ...]], align: str, width: int) -> list[int]:
+    """Where the terminal is too narrow the longest text gives way, never a number."""
+    widths = [max(cell_len(cell) for cell in column) for column in zip(*cells, strict=True)]
+    texts = [size if side == "l" else 0 for size, side in zip(widths, align, strict=True)]
+    longest = texts.index(max(texts))
+    over = sum(widths) + 2 * len(widths) - width
+    if over > 0 and texts[longest]:
+        widths[longest] = max(min(widths[longest], _SHORTEST), widths[longest] - over)
+    return widths
 
 
 def trace_markdown(report: TraceReport, lang: str) -> str:
@@ -89,7 +103,7 @@ def render_diff(found: TraceDiff, lang: str, width: int = 80, color: bool = Fals
         Line(clean(f"A {found.a} → B {found.b}"), style="dim"),
     ]
     for sheet in diff_sheets(found, lang):
-        parts += sheet_parts(sheet)
+        parts += sheet_parts(sheet, width)
     return printed(Group(*parts), width, color)
 
 

@@ -99,6 +99,14 @@ def test_settings_that_differ_are_named_with_both_values(state):
     assert not [value for row in found for value in row if value and ("s3cret" in value or "other" in value)]
 
 
+def test_block_counts_of_two_starts_are_the_same_limit(state):
+    first = msgspec.structs.replace(state("healthy"), limits=(Limit("num_gpu_blocks", 58348, "reported"),))
+    second = msgspec.structs.replace(first, limits=(Limit("num_gpu_blocks", 58378, "reported"),))
+    fewer = msgspec.structs.replace(first, limits=(Limit("num_gpu_blocks", 2500, "reported"),))
+    assert list(compare_settings(first, second)) == []
+    assert [(one.a, one.b) for one in compare_settings(first, fewer)] == [("58348", "2500")]
+
+
 def test_engines_are_paired_by_label_then_by_order(state):
     one = state("healthy")
     a = [msgspec.structs.replace(one, engine=Engine(id=id, model="m")) for id in ("0", "1")]

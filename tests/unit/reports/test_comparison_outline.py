@@ -28,6 +28,12 @@ def test_many_settings_are_cut_to_a_few():
     assert answer_lines(msgspec.structs.replace(ONE, configuration=many), "en")[2].endswith("and 2 more")
 
 
+def test_a_long_value_is_whole_in_the_table_only():
+    long = msgspec.structs.replace(ONE, configuration=(SettingChange("config", "flag", None, "x" * 200),))
+    assert len(answer_lines(long, "en")[2]) < 120
+    assert comparison_tables(long, "en")[1].rows[0][3] == "x" * 200
+
+
 def test_tables_without_rows_are_left_out():
     assert [table.id for table in comparison_tables(SAME, "en")] == ["sides", "workload"]
     full = [table.id for table in comparison_tables(ONE, "en")]

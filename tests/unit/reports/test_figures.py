@@ -67,6 +67,11 @@ def test_duration_keeps_three_digits(seconds):
     assert float(text.replace(",", "")) * scale == pytest.approx(seconds, rel=6e-3)
 
 
+@given(st.floats() | st.integers())
+def test_every_number_has_a_text(value):
+    assert number(value)
+
+
 def test_a_probability_is_never_a_certainty():
     assert [probability(value) for value in (1.0, 0.93, 0.0)] == [">99%", "93%", "<1%"]
 
