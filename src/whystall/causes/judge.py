@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import msgspec
+import numpy as np
 
 from whystall.evidence.families import collect
 from whystall.evidence.impact import impact
@@ -21,7 +22,7 @@ from whystall.model.diagnosis import (
     Why,
     Window,
 )
-from whystall.model.engine_state import EngineState
+from whystall.model.engine_state import Bools, EngineState
 from whystall.model.slo import Slo
 from whystall.model.text import Text
 
@@ -47,8 +48,9 @@ _NO_TEXT = Text("", "")
 
 def judge(state: EngineState, target: str, *, slo: Slo | None = None, notices: tuple[Notice, ...] = ()) -> Diagnosis:
     """The diagnosis of one engine's window."""
-    if int(state.valid.sum()) < MIN_INTERVALS:
-        return _too_little(state, target, notices)
+    usable = int(_usable(state).sum())
+    if usable < MIN_INTERVALS:
+        return _too_little(state, usable, target, notices)
     scene = Scene(state, slo)
     evidence = collect(scene)
     entries = catalogue()
@@ -75,6 +77,12 @@ def judge(state: EngineState, target: str, *, slo: Slo | None = None, notices: t
         limits=state.limits,
         warnings=notices,
     )
+
+
+def _usable(state: EngineState) -> Bools:
+    """Intervals in which the page told of running requests and of work done."""
+    done = np.isfinite(state.generation_tokens) | np.isfinite(state.finished)
+    return np.asarray(state.valid & np.isfinite(state.running_end) & done)
 
 
 def _may_stand(entry: CauseEntry, scene: Scene) -> bool:
@@ -201,7 +209,7 @@ def _window(state: EngineState) -> Window:
     )
 
 
-def _too_little(state: EngineState, target: str, notices: tuple[Notice, ...]) -> Diagnosis:
+def _too_little(state: EngineState, usable: int, target: str, notices: tuple[Notice, ...]) -> Diagnosis:
     text = Text(
         "Cannot tell: too little data, {n} usable intervals between scrapes",
         "无法判断：数据太少，仅 {n} 个可用采样间隔",
@@ -212,7 +220,7 @@ def _too_little(state: EngineState, target: str, notices: tuple[Notice, ...]) ->
         engine=state.engine,
         window=_window(state),
         verdict="unknown",
-        headline=text.format(n=int(state.valid.sum())),
+        headline=text.format(n=usable),
         coverage=coverage(state, entries, {}),
         limits=state.limits,
         warnings=notices,

@@ -103,10 +103,9 @@ def _crowded(scene: Scene) -> Iterator[Evidence]:
     """All cores busy counts only where users lose by it: strangers' load that nobody feels is none of our business."""
     host_ = scene.state.host
     assert host_ is not None
-    busy = scene.mean(host_.busy_ratio)
-    if not math.isfinite(busy):
+    busy, load = scene.mean(host_.busy_ratio), scene.mean(host_.load_per_cpu)
+    if not (math.isfinite(busy) and math.isfinite(load)):
         return
-    load = scene.mean(host_.load_per_cpu)
     text = Text(
         "the host's cores are {busy:.0%} busy, {load:.1f} tasks runnable for each",
         "主机各核繁忙 {busy:.0%}，每核 {load:.1f} 个可运行任务",

@@ -28,7 +28,7 @@ def _interference(scene: Scene) -> Iterator[Evidence]:
     """Mean ITL of the incident against the decode-only one, where the excess goes with prompts."""
     state = scene.state
     itl, alone = mean_of(state.itl, scene.inside), usual_itl(state, level("felt_itl"))
-    if not (math.isfinite(itl) and math.isfinite(alone) and alone > 0):
+    if not (itl > 0 and math.isfinite(alone) and alone > 0):
         return
     times, share = itl / alone, prompt_excess_share(scene, alone)
     text = Text(

@@ -37,7 +37,7 @@ def progress(scene: Scene) -> Iterator[Evidence]:
         "no step, token or admission for {seconds:.0f} s with {running:.0f} requests in flight, then on as before",
         "{running:.0f} 个请求在途时有 {seconds:.0f} 秒没有任何步、token 或准入，随后恢复",
     )
-    running = float(state.running_start[longest[0]] + state.waiting_start[longest[0]])
+    running = float(np.nan_to_num(state.running_start[longest[0]]) + np.nan_to_num(state.waiting_start[longest[0]]))
     onset = _onset(scene, longest[0])
     strength = ramp(seconds, level("stall_min") - 1.0, level("stall_min") + 1.0)
     words = text.format(seconds=seconds, running=running)

@@ -34,6 +34,8 @@ def _queue(scene: Scene) -> Iterator[Evidence]:
     if not math.isfinite(waiting):
         return
     delay = scene.queue_delay_s
+    if not math.isfinite(delay):
+        return
     text = Text(
         "requests wait {delay:.2g} s for admission; {waiting:.0f} waiting on average",
         "请求等待准入 {delay:.2g} 秒；平均 {waiting:.0f} 个在等待",
@@ -45,7 +47,8 @@ def _queue(scene: Scene) -> Iterator[Evidence]:
 
 def _growth(scene: Scene) -> Iterator[Evidence]:
     """Slope of the queue against the rate at which requests are admitted."""
-    state, inside = scene.state, scene.inside
+    state = scene.state
+    inside = scene.inside & np.isfinite(state.waiting_end)
     admitted = scene.rate(state.first_tokens)
     if inside.sum() < 4 or not admitted > 0:
         return

@@ -42,19 +42,17 @@ class Scene:
 
     @cached_property
     def queue_delay_s(self) -> float:
-        """Wait of a request that arrives during the incident: the larger of Little's law and the histogram.
+        """Wait of a request that arrives during the incident: the larger of Little's law and the histogram; NaN unseen.
 
         The histogram fills at the finish and so lags; Little's law is blind to a queue between scrapes.
         """
         delay = queue_delay(self.state)[self.inside]
         finite = delay[np.isfinite(delay)]
-        fresh = (
-            float(np.average(finite, weights=self.state.dt[self.inside][np.isfinite(delay)])) if len(finite) else 0.0
-        )
+        weights = self.state.dt[self.inside][np.isfinite(delay)]
+        fresh = float(np.average(finite, weights=weights)) if len(finite) else float("nan")
         # Requests that waited longer than the window have not been admitted in it: then the queue is at least that long.
-        fresh = max(fresh, self.seconds) if np.isinf(delay).mean() > 0.5 else fresh
-        late = mean_of(self.state.queue, self.inside)
-        return max(fresh, late) if np.isfinite(late) else fresh
+        longer = self.seconds if np.isinf(delay).mean() > 0.5 else float("nan")
+        return float(np.fmax.reduce([fresh, longer, mean_of(self.state.queue, self.inside)]))
 
     @cached_property
     def decode_itl_s(self) -> float:

@@ -40,7 +40,7 @@ def queue_delay(state: EngineState) -> Floats:
     infinite where some wait and nobody has been admitted around the interval.
     """
     waiting = _mean_gauge(state.waiting_start, state.waiting_end)
-    admitted = smooth_rate(state, state.first_tokens)
+    admitted = smooth_rate(state, np.where(np.isnan(state.first_tokens), state.finished, state.first_tokens))
     with np.errstate(divide="ignore", invalid="ignore"):
         delay = np.where(waiting > 0, waiting / admitted, 0.0)
     # One scrape with a queue between two without is a step in progress, not a wait.
@@ -50,10 +50,23 @@ def queue_delay(state: EngineState) -> Floats:
 
 
 def _queued_before(state: EngineState) -> Bools:
-    """Intervals in which requests finish that had waited, and had come inside the window: a queue between two scrapes."""
-    waited = smooth_mean(state, state.queue.sum, state.queue.count)
-    lived = smooth_mean(state, state.e2e.sum, state.e2e.count)
-    return _positive((waited > level("felt_wait")) & (lived < state.t_end) & (_around(state, state.queue.count) >= 3))
+    """Intervals in which requests finish that had waited, and had come inside the window: a queue between two scrapes.
+
+    Over the seconds up to the interval, not after it: a queue must not seem to begin before it does.
+    """
+    if not len(state.dt):
+        return np.zeros(0, dtype=bool)
+    first = np.searchsorted(state.t_end, state.t_end - _SMOOTH_S, side="right")
+    last = np.arange(1, len(state.dt) + 1)
+
+    def lately(increase: Floats) -> Floats:
+        cumulative = _cumulative(increase)
+        return cumulative[last] - cumulative[first]
+
+    finished = lately(state.queue.count)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        waited, lived = lately(state.queue.sum) / finished, lately(state.e2e.sum) / lately(state.e2e.count)
+    return _positive((waited > level("felt_wait")) & (lived < state.t_end) & (finished >= 3))
 
 
 def decode_itl(state: EngineState) -> float:

@@ -16,11 +16,16 @@ from .scene import Bools, Floats, Scene
 from .thresholds import level, ramp
 
 
+# A client that opens its pool does so within seconds.
+_SURGE_S = 3.0
+
+
 def workload(scene: Scene) -> Iterator[Evidence]:
     """Evidence on the workload and its change against this server's own healthy past."""
     yield from _longer_prompts(scene)
     yield from _longer_outputs(scene)
     yield from _more_requests(scene)
+    yield from _surge(scene)
     yield from _prefix(scene)
     yield from _bursts(scene)
     yield from _giants(scene)
@@ -62,6 +67,29 @@ def _more_requests(scene: Scene) -> Iterator[Evidence]:
     yield from _shift(scene, "requests.more", before, scene.rate(arrived), "1/s", text, (arrived, scene.state.dt))
 
 
+def _surge(scene: Scene) -> Iterator[Evidence]:
+    """Requests that came within some seconds of the onset, against as many seconds of the healthy past."""
+    state, onset = scene.state, scene.focus.onset
+    if onset is None or not scene.before.any():
+        return
+    near = (state.t_end > onset.low) & (state.t_start < onset.high + _SURGE_S)
+    arrived, seconds = arrivals(scene), float(state.dt[near].sum())
+    usual = scene.rate(arrived, scene.before) * seconds
+    came = float(np.nansum(arrived[near]))
+    if not usual > 0:
+        return
+    times = came / usual
+    text = Text(
+        "{came:.0f} requests came within {seconds:.0f} s of the onset, {times:.1f} times the usual",
+        "起点前后 {seconds:.0f} 秒内到达 {came:.0f} 个请求，是平常的 {times:.1f} 倍",
+    )
+    # Poisson counts wander by their square root: three of those above the usual is no chance.
+    sure = (came - usual) / math.sqrt(max(usual, 1.0))
+    strength = min(ramp(math.log(max(times, 0.1)), math.log(level("shift")) / 2, math.log(3.0)), ramp(sure, 1.0, 4.0))
+    words = text.format(came=came, seconds=seconds, times=times)
+    yield scene.evidence("requests.surge", times, "ratio", strength, words, onset=onset, anomaly=strength >= 1)
+
+
 def arrivals(scene: Scene) -> Floats:
     """Requests that arrived in each interval: those finished plus the change of running and waiting."""
     state = scene.state
@@ -92,23 +120,26 @@ def _prefix(scene: Scene) -> Iterator[Evidence]:
     after = scene.ratio(state.prefix_hits, state.prefix_queries)
     if not (math.isfinite(before) and math.isfinite(after)):
         return
-    work = _computed_per_prompt(scene, scene.inside) / _computed_per_prompt(scene, scene.before)
     text = Text(
-        "the prefix cache supplied {before:.0%} of the prompt tokens before and {after:.0%} now: "
-        "{work:.1f} times as much to compute for a prompt",
-        "前缀缓存此前提供 {before:.0%} 的提示 token，现在 {after:.0%}：每个提示的计算量是此前的 {work:.1f} 倍",
+        "the prefix cache supplied {before:.0%} of the prompt tokens before and {after:.0%} now{work}",
+        "前缀缓存此前提供 {before:.0%} 的提示 token，现在 {after:.0%}{work}",
     )
     lost = before - after > level("hit_loss") * max(before, 0.3)
     strength = ramp(before - after, level("hit_loss") / 3, level("hit_loss"))
     onset = onset_of(scene, state.computed_tokens, state.first_tokens) if lost else None
-    words = text.format(before=before, after=after, work=work)
+    words = text.format(before=before, after=after, work=_more_work(scene))
     yield scene.evidence("prefix.lost", before - after, "ratio", strength, words, onset=onset, anomaly=lost)
 
 
-def _computed_per_prompt(scene: Scene, where: Bools) -> float:
+def _more_work(scene: Scene) -> Text:
+    """What the change means for a prompt; nothing where none was computed before."""
     state = scene.state
-    computed = scene.ratio(state.computed_tokens, state.first_tokens, where)
-    return computed if computed > 0 else math.nan
+    before = scene.ratio(state.computed_tokens, state.first_tokens, scene.before)
+    after = scene.ratio(state.computed_tokens, state.first_tokens)
+    if not (before > 0 and math.isfinite(after)):
+        return Text("", "")
+    text = Text(": {work:.1f} times as much to compute for a prompt", "：每个提示的计算量是此前的 {work:.1f} 倍")
+    return text.format(work=after / before)
 
 
 def _bursts(scene: Scene) -> Iterator[Evidence]:
@@ -168,9 +199,9 @@ def _victims(scene: Scene, giant: float) -> Iterator[Evidence]:
 def _demand(scene: Scene) -> Iterator[Evidence]:
     state = scene.state
     running = scene.mean((state.running_start + state.running_end) / 2)
-    if not math.isfinite(running):
-        return
     waiting = scene.mean(state.waiting_end)
+    if not (math.isfinite(running) and math.isfinite(waiting)):
+        return
     text = Text(
         "{running:.1f} requests run and {waiting:.1f} wait on average",
         "平均运行 {running:.1f} 个请求，等待 {waiting:.1f} 个",

@@ -73,6 +73,14 @@ CAUSE = CauseEntry(
             (Need("prompts.longer"),),
             optional=True,
         ),
+        Link(
+            Text(
+                "More came at once: {requests_surge}",
+                "同时到达的请求增多：{requests_surge}",
+            ),
+            (Need("requests.surge"),),
+            optional=True,
+        ),
     ),
     first_step=Text(
         "Give the pool more bytes (fp8 KV cache after an accuracy check, a higher memory share where free memory "

@@ -51,6 +51,14 @@ CAUSE = CauseEntry(
                 "突发：那样会清空",
             ),
         ),
+        Link(
+            Text(
+                "More came at once: {requests_surge}",
+                "同时到达的请求增多：{requests_surge}",
+            ),
+            (Need("requests.surge"),),
+            optional=True,
+        ),
     ),
     first_step=Text(
         "Add replicas or shed load (--max-num-queued-reqs); no batch setting creates the missing capacity.",

@@ -65,6 +65,14 @@ CAUSE = CauseEntry(
             ),
             optional=True,
         ),
+        Link(
+            Text(
+                "More came at once: {requests_surge}",
+                "同时到达的请求增多：{requests_surge}",
+            ),
+            (Need("requests.surge"),),
+            optional=True,
+        ),
     ),
     first_step=Text(
         "Bring fewer prompt tokens to the GPU (shared prefixes first in the prompt so that the cache finds them) or "

@@ -40,6 +40,14 @@ CAUSE = CauseEntry(
                 "引擎错误：服务器将其计为主动拒绝",
             ),
         ),
+        Link(
+            Text(
+                "More came at once: {requests_surge}",
+                "同时到达的请求增多：{requests_surge}",
+            ),
+            (Need("requests.surge"),),
+            optional=True,
+        ),
     ),
     first_step=Text(
         "Decide what the limit protects: raise --max-num-queued-reqs if TTFT has room (it counts running requests "

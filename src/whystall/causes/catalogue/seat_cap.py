@@ -56,6 +56,14 @@ CAUSE = CauseEntry(
             (Need("kv.saturated", 0.3, below=True),),
             optional=True,
         ),
+        Link(
+            Text(
+                "More came at once: {requests_surge}",
+                "同时到达的请求增多：{requests_surge}",
+            ),
+            (Need("requests.surge"),),
+            optional=True,
+        ),
     ),
     first_step=Text(
         "Raise --max-num-seqs (restart); ITL rises a little with the batch. Lowering it makes the queue longer.",

@@ -64,6 +64,14 @@ CAUSE = CauseEntry(
             ),
             optional=True,
         ),
+        Link(
+            Text(
+                "More came at once: {requests_surge}",
+                "同时到达的请求增多：{requests_surge}",
+            ),
+            (Need("requests.surge"),),
+            optional=True,
+        ),
     ),
     first_step=Text(
         "Raise --max-num-batched-tokens (restart): TTFT falls, the ITL tail rises with the longer steps.",
