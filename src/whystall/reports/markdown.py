@@ -11,7 +11,8 @@ from .outlining import outline
 from .phrases import say
 
 # What starts markup anywhere in a line. "<" and "&" would start HTML; "@" and "#" call people and issues on GitHub.
-_MARKUP = re.compile(r"([\\`*_{}\[\]<>|~$])")
+# An underscore inside a word, as names have it, starts nothing.
+_MARKUP = re.compile(r"([\\`*{}\[\]<>|~$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9]))")
 _CALLS = re.compile(r"([@#])(?=\w)")
 _LINKS = re.compile(r"(?i)\b(https?|ftp|www)([:.])")
 
