@@ -25,6 +25,7 @@ _JSON_LEVEL = ("level", "levelname", "severity", "log.level")
 _JSON_PROCESS = ("process_name", "processName", "process")
 _JSON_PID = ("pid", "process_id", "processId")
 _PERIODIC = ("Engine 0", "Avg prompt", "Route: ")
+_BEGINNINGS = ("", "(", "D", "I", "W", "E", "C")  # of a process or a level: most lines need no search
 _ANSI = re.compile(r"\x1b\[[0-9;]{0,20}m")
 
 
@@ -174,10 +175,18 @@ def _raw(line: str, clock: NaiveClock) -> _Raw:
     if first == "{" and (found := _json(line, clock)) is not None:
         return found
     stamped = vllm_log.STAMP.match(line) if first.isdigit() else None
-    raw = _owned(line[stamped.end() :] if stamped else line, clock)
+    raw = _owned(_from_its_start(line[stamped.end() :] if stamped else line), clock)
     if stamped:
         raw.t = _iso(stamped["iso"], None)
     return raw
+
+
+def _from_its_start(line: str) -> str:
+    """Without the name of a pod or service that stands before vLLM's own beginning."""
+    if line[:1] in _BEGINNINGS:
+        return line
+    begins = vllm_log.BEGINS.search(line, 0, vllm_log.BEGINS_WITHIN)
+    return line[begins.end() :] if begins else line
 
 
 def _owned(line: str, clock: NaiveClock) -> _Raw:

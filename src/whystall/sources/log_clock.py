@@ -52,9 +52,11 @@ class NaiveClock:
         try:
             return datetime.fromisoformat(text.replace(",", ".")).replace(tzinfo=UTC).timestamp()
         except (ValueError, OverflowError):
-            return self.seconds(text[:14]) if len(text) >= 14 else None
+            return self._nearest(text) if len(text) == len("MM-DD HH:MM:SS") else None
 
     def _nearest(self, text: str) -> float | None:
+        if len(text) > len("MM-DD HH:MM:SS"):
+            return self.iso(text)
         candidates = []
         for year in (self._year - 1, self._year, self._year + 1):
             try:

@@ -15,6 +15,7 @@ from .literal import numbers, settings
 from .log import read_events
 
 _BEFORE_ARGS = 12  # lines of the banner that stand before the arguments
+_MAX_CHARS = 100_000
 _START_LINES = 20_000  # a start writes some hundred lines; weights of large models some thousand
 
 
@@ -29,11 +30,7 @@ class Memory(msgspec.Struct, frozen=True):
 
 def last_start(log: Sequence[LogLine], end: float) -> Sequence[LogLine]:
     """The lines of the last start that began before ``end`` (unix seconds), so of the server that was recorded."""
-    begins = [
-        number
-        for number, line in enumerate(log)
-        if vllm_settings.ARGS_LINE in line.text and (line.t is None or line.t <= end)
-    ]
+    begins = [number for number, line in enumerate(log) if _is_args(line.text) and (line.t is None or line.t <= end)]
     start = max(0, begins[-1] - _BEFORE_ARGS) if begins else 0
     return log[start : start + _START_LINES]
 
@@ -47,9 +44,22 @@ def user_args(log: Sequence[LogLine]) -> dict[str, str]:
     return {}
 
 
+def _all_args(log: Sequence[LogLine]) -> dict[str, str]:
+    """Every argument with its value, set or not, as versions up to 0.8 wrote them."""
+    for line in log:
+        _, found, rest = line.text[:_MAX_CHARS].partition(vllm_settings.ARGS_LINE_OLD)
+        if found:
+            return tidy(settings(rest.rstrip().removesuffix(")")))
+    return {}
+
+
+def _is_args(text: str) -> bool:
+    return vllm_settings.ARGS_LINE in text or vllm_settings.ARGS_LINE_OLD in text
+
+
 def settings_of(log: Sequence[LogLine]) -> dict[str, str]:
     """Everything that the start-up lines say, by vLLM's field names. What was found later in the start wins."""
-    found = user_args(log)
+    found = _all_args(log) | user_args(log)
     for line in log:
         if (version := vllm_settings.VERSION_LINE.search(line.text[:200])) is not None:
             found["version"] = version[1]

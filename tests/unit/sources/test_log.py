@@ -44,6 +44,20 @@ def line(text, t=START):
         ("(APIServer pid=1) INFO:     127.0.0.1:1 - x", LogLine(None, "INFO", "APIServer", 1, "127.0.0.1:1 - x")),
         ("(EngineCore pid=1) Traceback", LogLine(None, "", "EngineCore", 1, "Traceback")),
         ("loose", LogLine(None, "", "", None, "loose")),
+        ("INFO 2026-11-30 01:00:26.213 metrics.py:351] Avg", LogLine(START + 26.213, "INFO", "", None, "Avg")),
+        ("WARNING 11-30 01:00:26 scheduler.py:1057 Sequence", LogLine(START + 26, "WARNING", "", None, "Sequence")),
+        ("(VllmWorker rank=1 pid=7) INFO 11-30 01:00:26 [a.py:1] x", LogLine(START + 26, "INFO", "VllmWorker", 7, "x")),
+        ("(RayWorkerWrapper pid=7, ip=10.0.0.1) x", LogLine(None, "", "RayWorkerWrapper", 7, "x")),
+        ("vllm-1  | INFO 11-30 01:00:26 [a.py:1] x", LogLine(START + 26, "INFO", "", None, "x")),
+        (
+            "pod-1 vllm (APIServer pid=7) INFO 11-30 01:00:26 [a.py:1] x",
+            LogLine(START + 26, "INFO", "APIServer", 7, "x"),
+        ),
+        ("[pod/a/b] (W pid=7) INFO 11-30 01:00:26 [v1/a.py:1] x", LogLine(START + 26, "INFO", "W", 7, "x")),
+        (
+            "2026-11-30 09:00:00.353 | (W pid=7) INFO 11-30 01:00:26 [a.py:1] x",
+            LogLine(START + 26, "INFO", "W", 7, "x"),
+        ),
         ("", LogLine(None, "", "", None, "")),
         ("\x1b[1;36m(APIServer pid=1)\x1b[0;0m loose\r\n", LogLine(None, "", "APIServer", 1, "loose")),
         (
@@ -119,6 +133,8 @@ def test_iterations():
 HOSTILE = [
     "(" * 1_000_000,
     "(a pid=" + "1" * 1_000_000,
+    "x " + "(a b" * 250_000,
+    "x INFO " * 150_000,
     "INFO 11-30 01:00:00 [" + "a" * 1_000_000,
     "INFO" + " " * 1_000_000 + "x",
     "INFO:" + "\t" * 1_000_000,

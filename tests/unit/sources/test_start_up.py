@@ -74,3 +74,18 @@ def test_the_last_start_before_the_end_counts():
     found = read_configuration(msgspec.structs.replace(seen(), log=log))
     assert limits(found)["max_num_seqs"] == (16, "reported", "log")
     assert found.kv_cache_bytes == 2 * GIB
+
+
+def test_the_arguments_that_old_versions_wrote():
+    found = read(
+        page="vllm:num_requests_swapped 0\n",
+        log=[
+            "vLLM API server version 0.6.6.post1",
+            "args: Namespace(host=None, port=8000, api_key='secret', model='/m', max_model_len=None, max_num_seqs=256, "
+            "gpu_memory_utilization=0.9, enable_prefix_caching=False, device='auto')",
+        ],
+    )
+    assert (found.version, found.model, found.prefix_caching) == ("0.6.6.post1", "/m", False)
+    assert limits(found)["max_num_seqs"] == (256, "reported", "log")
+    assert limits(found)["gpu_memory_utilization"] == (0.9, "reported", "log")
+    assert found.flags == {}  # set by the operator or not: the line does not say

@@ -12,19 +12,24 @@ import msgspec
 
 _NUMBER = r"(\d[\d,]*(?:\.\d+)?)"
 
-# (APIServer pid=4292) INFO 11-30 01:07:26 [api_utils.py:273] text; V0: INFO 06-20 10:00:00 metrics.py:341] text
+# (APIServer pid=4292) INFO 11-30 01:07:26 [api_utils.py:273] text; V0: INFO 06-20 10:00:00 metrics.py:341] text.
+# Some builds write the year and milliseconds, and some versions forgot the bracket.
+_LEVEL = r"(?P<level>DEBUG|INFO|WARNING|ERROR|CRITICAL)"
+_TIME = r"(?P<time>(?:\d{4}-)?\d\d-\d\d \d\d:\d\d:\d\d)"
 LINE = re.compile(
-    r"(?P<level>DEBUG|INFO|WARNING|ERROR|CRITICAL)\s+"
-    r"(?P<time>\d\d-\d\d \d\d:\d\d:\d\d)(?P<fraction>[.,]\d{1,9})?\s+"
-    r"\[?[^\]\s]{1,200}:\d{1,7}\] ?(?P<text>.*)",
-    re.DOTALL,
+    rf"{_LEVEL}\s+{_TIME}(?P<fraction>[.,]\d{{1,9}})?\s+\[?[^\]\s]{{1,200}}:\d{{1,7}}\b\]? ?(?P<text>.*)", re.DOTALL
 )
-PROCESS = re.compile(r"\((?P<process>[^()\s]{1,80}) pid=(?P<pid>\d{1,10})\) ?")
-UVICORN = re.compile(r"(?P<level>DEBUG|INFO|WARNING|ERROR|CRITICAL):\s+(?P<text>.*)", re.DOTALL)
-# What container runtimes and journals put before a line.
+# (Worker_TP0 pid=7), (VllmWorker rank=1 pid=7), Ray's (RayWorkerWrapper pid=7, ip=10.0.0.1)
+PROCESS = re.compile(
+    r"\((?P<process>[^()\s]{1,80})(?: rank=\d{1,6})? pid=(?P<pid>\d{1,10})(?:, ip=[0-9A-Fa-f.:]{2,45})?\) ?"
+)
+UVICORN = re.compile(rf"{_LEVEL}:\s+(?P<text>.*)", re.DOTALL)
+# What container runtimes and journals put before a line: a time that says its zone, or the name of a pod or service.
 STAMP = re.compile(
     r"(?P<iso>\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?) (?:(?:stdout|stderr) [FP] )?"
 )
+BEGINS = re.compile(rf"\s(?=(?:\([^()\s]{{1,80}}(?: [^()]{{0,80}})?\) ?)?{_LEVEL}\s+{_TIME})")
+BEGINS_WITHIN = 400
 
 STATS = re.compile(
     r"(?:Engine (?P<engine>\d{1,5}): |(?P<engines>\d{1,5}) Engines Aggregated: )?"
@@ -76,12 +81,14 @@ EVENTS: tuple[EventPattern, ...] = (
         r"max_num_batched_tokens=(\d{1,9})",
     ),
     _event("max_model_len", "Using max model len ", r"Using max model len (\d{1,9})"),
-    _event("model_loading", "Model loading took ", rf"took {_NUMBER} GiB", GIB),
+    _event("model_loading", "Model loading took ", rf"took {_NUMBER} Gi?B", GIB),
     _event("model_loading", "Loading model weights took ", rf"took {_NUMBER} GB", GIB),
+    _event("kv_memory", "memory reserved for KV Cache is ", rf"KV Cache is {_NUMBER}GiB", GIB),
     _event("kv_memory", "Available KV cache memory: ", r"memory: (-?\d[\d,]*(?:\.\d+)?) GiB", GIB),
     _event("kv_memory", " GiB for KV cache", rf"Explicitly set \({_NUMBER}/", GIB),
     _event("kv_size", " KV cache size: ", rf"size: {_NUMBER} tokens"),
-    _event("kv_blocks", "# GPU blocks: ", r"# GPU blocks: (\d{1,12})"),
+    _event("kv_blocks", ", # CPU blocks: ", r"# \w{2,12} blocks: (\d{1,12}), #"),
+    _event("kv_blocks", "initialization after num_gpu_blocks is: ", r"is: (\d{1,12})"),
     _event("kv_blocks_override", "Overriding num_gpu_blocks=", r"num_gpu_blocks_override=(\d{1,12})"),
     _event("max_model_len_reduced", "Auto-fit max_model_len: reduced from ", r"to (\d{1,12}) to fit"),
     _event("attention_backend", " attention backend out of potential backends"),
@@ -125,7 +132,9 @@ EVENTS: tuple[EventPattern, ...] = (
     _event("ec_transfer_stats", "EC Transfer metrics: "),
     _event("mfu_stats", ": MFU: ", rf"MFU: {_NUMBER} TF/s/device", 1e12),
     # pressure and refusals
-    _event("preemption", " is preempted by PreemptionMode.", r"total_num_cumulative_preemption=(\d{1,12})"),
+    _event(
+        "preemption", " is preempted by PreemptionMode.", r"total_(?:num_)?cumulative_preemption(?:_cnt)?=(\d{1,12})"
+    ),
     _event("admission_rejected", "The engine is currently busy and cannot accept new requests."),
     _event("admission_rejected", "The engine has reached its prefill token backlog limit."),
     _event("prompt_too_long", "maximum context length is ", r"maximum context length is (\d{1,12}) tokens"),

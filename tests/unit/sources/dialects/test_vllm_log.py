@@ -35,6 +35,17 @@ def event(text):
             ("kv_size", 65536),
         ),
         ("# GPU blocks: 27500, # CPU blocks: 2048", ("kv_blocks", 27500)),
+        ("# cuda blocks: 13618, # CPU blocks: 2048", ("kv_blocks", 13618)),
+        ("vllm cache_config_info with initialization after num_gpu_blocks is: 57656", ("kv_blocks", 57656)),
+        (
+            "model weights take 7.17GiB; the rest of the memory reserved for KV Cache is 26.60GiB.",
+            ("kv_memory", 26.6 * 2**30),
+        ),
+        ("Model loading took 14.9888 GB and 3.2 seconds", ("model_loading", 14.9888 * 2**30)),
+        (
+            "Sequence group 0 is preempted by PreemptionMode.SWAP mode. total_cumulative_preemption_cnt=7",
+            ("preemption", 7),
+        ),
         ("Overriding num_gpu_blocks=58378 with num_gpu_blocks_override=2500", ("kv_blocks_override", 2500)),
         ("Auto-fit max_model_len: reduced from 131072 to 40960 to fit in 10 GiB", ("max_model_len_reduced", 40960)),
         ("Graph capturing finished in 4 secs, took 0.98 GiB", ("graph_capture", 0.98 * 2**30)),
