@@ -98,7 +98,11 @@ def certificate(folder: Path) -> tuple[Path, Path]:
     return cert, key
 
 
-def server_tls(cert: Path, key: Path) -> ssl.SSLContext:
+def server_tls(cert: Path, key: Path, client: Path | None = None) -> ssl.SSLContext:
+    """With ``client`` only who shows that certificate is served."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(cert, key)
+    if client is not None:
+        context.verify_mode = ssl.CERT_REQUIRED
+        context.load_verify_locations(client)
     return context

@@ -162,6 +162,17 @@ async def test_an_unknown_certificate_authority(tmp_path) -> None:
         assert len(found.metrics.times) > 1
 
 
+async def test_a_server_that_wants_a_client_certificate(tmp_path) -> None:
+    cert, key = certificate(tmp_path)
+    (tmp_path / "client").mkdir()
+    client, client_key = certificate(tmp_path / "client")
+    async with http_server(pages(counter_page(1)), server_tls(cert, key, client)) as url:
+        with pytest.raises((TlsFailed, Unreachable)):  # TLS 1.3 refuses only after the handshake
+            await collect(CollectSpec(url, **FAST, access=Access(ca=cert)))
+        access = Access(ca=cert, certificate=client, key=client_key)
+        assert len((await collect(CollectSpec(url, **FAST, access=access))).metrics.times) > 1
+
+
 async def test_https_to_a_plain_server() -> None:
     async with http_server(pages(counter_page(1))) as url:
         error = await meets(TlsFailed, url.replace("http:", "https:"))
