@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from whystall.model.diagnosis import Cause, Impact, Verdict
-from whystall.model.text import Text
+from whystall.model.text import Text, plain
 
 from .entry import CauseEntry
 
@@ -38,4 +38,4 @@ def _figures(impact: Impact) -> Text:
 
 
 def _time(seconds: float) -> str:
-    return f"{seconds:.2g} s" if seconds >= 1 else f"{1e3 * seconds:.3g} ms"
+    return f"{plain(seconds, 2)} s" if seconds >= 1 else f"{plain(1e3 * seconds, 3)} ms"

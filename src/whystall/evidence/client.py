@@ -52,8 +52,8 @@ def _gap(scene: Scene) -> Iterator[Evidence]:
         return
     gap = float(mine.mean()) - theirs
     text = Text(
-        "the client sees a mean TTFT {gap:+.2g} s against the server's {theirs:.2g} s",
-        "客户端看到的平均 TTFT 与服务器的 {theirs:.2g} 秒相差 {gap:+.2g} 秒",
+        "the client sees a mean TTFT {gap:+~2} s against the server's {theirs:~2} s",
+        "客户端看到的平均 TTFT 与服务器的 {theirs:~2} 秒相差 {gap:+~2} 秒",
     )
     strength = ramp(gap / max(theirs, 1e-3), 0.2, 1.0) if gap > level("felt_wait") / 2 else -0.5
     yield scene.evidence("client.gap", gap, "s", strength, text.format(gap=gap, theirs=theirs), "client")

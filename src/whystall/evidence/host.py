@@ -53,8 +53,8 @@ def _starved_api(scene: Scene) -> Iterator[Evidence]:
         return
     delay = max(float(np.median(residual)), 0.0)
     text = Text(
-        "requests spend {delay:.2g} s in the front end, whose process uses {cores:.2f} of a core",
-        "请求在前端花费 {delay:.2g} 秒，其进程使用了 {cores:.2f} 个核",
+        "requests spend {delay:~2} s in the front end, whose process uses {cores:.2f} of a core",
+        "请求在前端花费 {delay:~2} 秒，其进程使用了 {cores:.2f} 个核",
     )
     slow = ramp(delay, level("felt_wait") / 2, level("felt_wait"))
     strength = min(slow, ramp(cores, level("core_full"), level("core_full") - 0.2))

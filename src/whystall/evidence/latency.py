@@ -84,8 +84,8 @@ def _tail(scene: Scene) -> Iterator[Evidence]:
     frozen = count_above(histogram, 1.0, scene.inside)
     finished = max(float(np.nansum(scene.state.finished[scene.inside])), 1.0)
     text = Text(
-        "{frozen:.0f} tokens came over a second after the one before, {each:.2g} for each finished request",
-        "{frozen:.0f} 个 token 距前一个超过 1 秒，每个完成的请求 {each:.2g} 个",
+        "{frozen:.0f} tokens came over a second after the one before, {each:~2} for each finished request",
+        "{frozen:.0f} 个 token 距前一个超过 1 秒，每个完成的请求 {each:~2} 个",
     )
     each = frozen / finished
     yield scene.evidence("itl.frozen", each, "1/req", ramp(each, 0.05, 0.5), text.format(frozen=frozen, each=each))
@@ -98,8 +98,8 @@ def _front(scene: Scene) -> Iterator[Evidence]:
         return
     value = max(float(np.median(seen)), 0.0)
     text = Text(
-        "{value:.2g} s of the time to first token are neither queue, prefill nor the running step",
-        "首 token 时间中有 {value:.2g} 秒既非排队、预填充，也非等待当前步",
+        "{value:~2} s of the time to first token are neither queue, prefill nor the running step",
+        "首 token 时间中有 {value:~2} 秒既非排队、预填充，也非等待当前步",
     )
     strength = ramp(value, level("felt_wait") / 2, level("felt_wait"))
     yield scene.evidence("front.residual", value, "s", strength, text.format(value=value))
@@ -111,12 +111,12 @@ def _host_gap(scene: Scene) -> Iterator[Evidence]:
         return
     running = scene.inside & (scene.state.running_start > 0) & (scene.state.running_end > 0)
     util, stepping = scene.mean(gpu.util_ratio, running), scene.mean(stepping_ratio(scene.state), running)
-    if not math.isfinite(util) or not math.isfinite(stepping):
-        return
     step = scene.ratio(scene.state.dt, scene.state.steps, running)
+    if not all(map(math.isfinite, (util, stepping, step))):
+        return
     text = Text(
-        "the GPU is idle {idle:.0%} of the time while requests run and a step takes {step:.3g} ms",
-        "有请求运行时 GPU 仍有 {idle:.0%} 的时间空闲，每步 {step:.3g} 毫秒",
+        "the GPU is idle {idle:.0%} of the time while requests run and a step takes {step:~3} ms",
+        "有请求运行时 GPU 仍有 {idle:.0%} 的时间空闲，每步 {step:~3} 毫秒",
     )
     strength = ramp(util, 0.75, level("gpu_idle") - 0.1) if stepping > level("stepping") else -0.5
     yield scene.evidence(

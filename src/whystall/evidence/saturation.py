@@ -37,8 +37,8 @@ def _queue(scene: Scene) -> Iterator[Evidence]:
     if not math.isfinite(delay):
         return
     text = Text(
-        "requests wait {delay:.2g} s for admission; {waiting:.0f} waiting on average",
-        "请求等待准入 {delay:.2g} 秒；平均 {waiting:.0f} 个在等待",
+        "requests wait {delay:~2} s for admission; {waiting:.0f} waiting on average",
+        "请求等待准入 {delay:~2} 秒；平均 {waiting:.0f} 个在等待",
     )
     strength = ramp(math.log(max(delay, 1e-3)), math.log(level("felt_wait")), math.log(1.0))
     yield scene.evidence("queue.delay", delay, "s", strength, text.format(delay=delay, waiting=waiting))
@@ -55,8 +55,8 @@ def _growth(scene: Scene) -> Iterator[Evidence]:
     slope = float(np.polyfit(state.t_end[inside], state.waiting_end[inside], 1)[0])
     share, grown = slope / admitted, slope * scene.seconds
     text = Text(
-        "the queue changes by {slope:+.2g} requests a second while {admitted:.3g} are admitted",
-        "队列每秒变化 {slope:+.2g} 个请求，每秒准入 {admitted:.3g} 个",
+        "the queue changes by {slope:+~2} requests a second while {admitted:~3} are admitted",
+        "队列每秒变化 {slope:+~2} 个请求，每秒准入 {admitted:~3} 个",
     )
     strength = min(ramp(share, 0.05, 0.3), ramp(grown, level("queue_grown") / 2, level("queue_grown")))
     yield scene.evidence("queue.growing", slope, "req/s", strength, text.format(slope=slope, admitted=admitted))
@@ -99,7 +99,7 @@ def _preemptions(scene: Scene) -> Iterator[Evidence]:
     rate = scene.rate(scene.state.preemptions)
     if not math.isfinite(rate):
         return
-    text = Text("{rate:.2g} preemptions a second", "每秒 {rate:.2g} 次抢占")
+    text = Text("{rate:~2} preemptions a second", "每秒 {rate:~2} 次抢占")
     # log1p(20 rate): one preemption in twenty seconds is noise, one in a second thrash (method 2.1).
     strength = min(1.5, math.log1p(20 * rate) / math.log1p(20)) if rate > 0 else -0.5
     yield scene.evidence("kv.preemptions", rate, "1/s", strength, text.format(rate=rate))
@@ -248,7 +248,7 @@ def _step_growth(scene: Scene) -> _Reading | None:
     tokens, budget = tokens_a_step(scene), state.limit_value("max_num_batched_tokens")
     at = scene.inside & (state.computed_tokens > state.generation_tokens)
     steps = float(np.nansum(state.steps[at]))
-    if not math.isfinite(alone) or not steps > 0 or not math.isfinite(tokens) or not tokens > 0:
+    if not (alone > 0 and steps > 0 and tokens > 0):
         return None
     seconds = float(state.dt[at].sum()) / max(steps, float(np.nansum(state.computed_tokens[at])) / max(budget, 1.0))
     times = seconds / alone

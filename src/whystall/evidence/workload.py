@@ -12,9 +12,8 @@ from whystall.model.text import Text
 from whystall.state.histograms import count_above, mean_of, quantile_of
 
 from .change import onset_of
-from .scene import Bools, Floats, Scene
+from .scene import Floats, Scene
 from .thresholds import level, ramp
-
 
 # A client that opens its pool does so within seconds.
 _SURGE_S = 3.0
@@ -61,8 +60,8 @@ def _more_requests(scene: Scene) -> Iterator[Evidence]:
     arrived = arrivals(scene)
     before = scene.rate(arrived, scene.before) if scene.before.any() else math.nan
     text = Text(
-        "{after:.3g} requests arrive a second, {times:.1f} times those before",
-        "每秒到达 {after:.3g} 个请求，是此前的 {times:.1f} 倍",
+        "{after:~3} requests arrive a second, {times:.1f} times those before",
+        "每秒到达 {after:~3} 个请求，是此前的 {times:.1f} 倍",
     )
     yield from _shift(scene, "requests.more", before, scene.rate(arrived), "1/s", text, (arrived, scene.state.dt))
 

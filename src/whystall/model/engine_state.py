@@ -78,7 +78,7 @@ class ClientState(msgspec.Struct, frozen=True):
 
 
 class EngineState(msgspec.Struct, frozen=True):
-    """One engine's window. Latency means are ``histogram.sum / histogram.count``; see ``evidence`` for what is made of them."""
+    """One engine's window, by interval. A latency's mean is its ``histogram.sum / histogram.count``."""
 
     engine: Engine
     configuration: Configuration

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import string
 from collections.abc import Callable
 from typing import Any
 
@@ -24,8 +26,12 @@ class Text:
         return self.zh if lang == "zh" else self.en
 
     def format(self, **values: Any) -> Text:
-        """Both languages with the same values; a ``Text`` among the values is put in by language."""
-        return Text(self.en.format(**_pick(values, "en")), self.zh.format(**_pick(values, "zh")))
+        """Both languages with the same values; a ``Text`` among the values is put in by language.
+
+        Beside Python's format specifications there is ``~2``: two significant digits, never an exponent.
+        """
+        en, zh = (_FORMATTER.vformat(t, (), _pick(values, lang)) for t, lang in ((self.en, "en"), (self.zh, "zh")))
+        return Text(en, zh)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Text) and (self.en, self.zh) == (other.en, other.zh)
@@ -38,6 +44,28 @@ class Text:
 
     def __str__(self) -> str:
         return self.en
+
+
+class _Formatter(string.Formatter):
+    """``str.format`` with the specification ``~N``, optionally after a sign: ``{slope:+~2}``."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        sign, tilde, digits = format_spec.partition("~")
+        if not tilde:
+            return str(format(value, format_spec))
+        return plain(float(value), int(digits), sign)
+
+
+_FORMATTER = _Formatter()
+
+
+def plain(value: float, digits: int, sign: str = "") -> str:
+    """``value`` to ``digits`` significant digits without an exponent: 107 and not 1.1e+02, 0.000014 as 0."""
+    if not math.isfinite(value):
+        return str(value)
+    places = max(digits - 1 - math.floor(math.log10(abs(value))), 0) if value else 0
+    text = f"{value:{sign}.{min(places, 4)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def _pick(values: dict[str, Any], lang: str) -> dict[str, Any]:
