@@ -126,9 +126,11 @@ class _Collection:
             facts = asyncio.ensure_future(self._read_facts())
             try:
                 await _until_done(self._scrape(scrapes, progress), stop, self._look_beside())
-                await facts
+                if not (stop and stop.is_set()):  # who stops does not wait for an endpoint that hangs
+                    await facts
             finally:
                 facts.cancel()
+                await asyncio.gather(facts, return_exceptions=True)
         finally:
             await scrapes.aclose()
         await self._ask_health()
@@ -138,6 +140,7 @@ class _Collection:
 
     async def _first(self, scrapes: AsyncGenerator[Scrape]) -> None:
         self._take(await anext(scrapes))
+        self._sink.argv(self._argv)
         self._keep_log(self._tail.first() if self._tail else b"")
 
     async def _read_facts(self) -> None:
@@ -153,9 +156,10 @@ class _Collection:
         if local:
             port, start = self._session.address.port, self._scraper.start
             self._beside = Beside(port, self._clock, start, self._spec.interval_s, self._sink, self._spec.keep)
-            self._argv = self._argv or mask_secrets((await self._beside.find()).argv)
-        self._sink.argv(self._argv)
-        if self._beside is not None:
+            found = await self._beside.find()
+            if not self._argv:
+                self._argv = mask_secrets(found.argv)
+                self._sink.argv(self._argv)
             await self._beside.watch()
 
     async def _scrape(self, scrapes: AsyncGenerator[Scrape], progress: Callable[[Progress], None] | None) -> None:

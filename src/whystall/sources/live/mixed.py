@@ -73,6 +73,8 @@ def _by_counters(values: Floats) -> MixedPages | None:
         return None
     steps = np.diff(values, axis=1)
     falls = np.flatnonzero(np.count_nonzero(steps < 0, axis=0) >= _MIN_FALLEN)
+    if not len(falls):
+        return None
     untils = [*falls[1:], steps.shape[1]]
     back = [at for at, until in zip(falls, untils, strict=True) if _comes_back(values, steps, int(at), int(until))]
     # Once may be a young server that restarts and gets its first request again; its counters then begin at 0.
