@@ -76,8 +76,8 @@ GAUGES = (
     gauge(
         "gpu_prefix_cache_hit_rate",
         "ratio",
-        "Prefix cache hit rate since the start; V0 only.",
-        "自启动以来的前缀缓存命中率；仅 V0。",
+        "Prefix cache hit rate since the start, -1 where there is none; V0 only.",
+        "自启动以来的前缀缓存命中率，没有时为 -1；仅 V0。",
         since="0.6.6",
         until="0.9.1",
     ),
