@@ -148,7 +148,7 @@ def _state(series: EngineSeries, context: _Context) -> EngineState:
         steps=delta(series.total("iteration_tokens_total", "count")),
         step_tokens=delta(series.total("iteration_tokens_total", "sum")),
         first_tokens=histograms["ttft"].count,
-        http_errors=delta(series.total("http_requests", status="5xx")),
+        http_errors=delta(_errors(series)),
         api_cores=delta(series.total("process_cpu_seconds")) / dt,
         gpu=gpu_state(recording.gpu, times),
         host=host_state(recording.host, times),
@@ -207,6 +207,12 @@ def _computed(series: EngineSeries, counters: dict[str, Floats], delta: Callable
         return delta(series.total("prompt_tokens_by_source", source="local_compute"))
     hits = counters["prefix_hits"]
     return np.maximum(counters["prompt_tokens"] - np.where(np.isnan(hits), 0.0, hits), 0.0)
+
+
+def _errors(series: EngineSeries) -> Floats:
+    """Responses with status 5xx: a status has no series before its first response, while the others are on the page."""
+    errors, responses = series.total("http_requests", status="5xx"), series.total("http_requests")
+    return np.where(np.isnan(errors) & np.isfinite(responses), 0.0, errors)
 
 
 def _limits(configuration: Configuration, blocks: float | None) -> tuple[Limit, ...]:

@@ -71,6 +71,6 @@ def count_above(histogram: HistogramDelta, level: float, where: NDArray[np.bool_
 
 
 def _totals(histogram: HistogramDelta, where: NDArray[np.bool_] | None) -> tuple[float, float]:
-    total = histogram.sum if where is None else histogram.sum[where]
-    count = histogram.count if where is None else histogram.count[where]
-    return float(np.nansum(total)), float(np.nansum(count))
+    seen = np.isfinite(histogram.sum) & np.isfinite(histogram.count)
+    at = seen if where is None else seen & where
+    return float(histogram.sum[at].sum()), float(histogram.count[at].sum())

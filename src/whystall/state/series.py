@@ -6,10 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whystall.model.recording import SeriesKey, SeriesTable
-from whystall.sources.dialects import Quantity, quantity
+from whystall.sources.dialects import Quantity, quantity, shadowed
 
 Floats = NDArray[np.float64]
 _ENGINE_LABELS = ("engine", "ReplicaId")
+# None of our quantities is below zero or comes near this: a value that does is damage and counts as not seen.
+_LARGEST = 1e18
 
 
 class EngineSeries:
@@ -25,22 +27,13 @@ class EngineSeries:
         for row, found in rows:
             self._rows.setdefault((found.name, found.part), []).append(row)
 
-    def __contains__(self, name: str) -> bool:
-        return any((name, part) in self._rows for part in ("value", "bucket", "sum"))
-
     def rows(self, name: str, part: str = "value", **labels: str) -> list[int]:
         found = self._rows.get((name, part), [])
         return [r for r in found if all(self._table.keys[r].label(k) == v for k, v in labels.items())]
 
     def total(self, name: str, part: str = "value", **labels: str) -> Floats:
         """Sum over the matching series at each scrape, NaN where none of them was on the page."""
-        return _sum(self._table.values[self.rows(name, part, **labels)], len(self._table.times))
-
-    def largest(self, name: str, part: str = "value", **labels: str) -> Floats:
-        rows = self._table.values[self.rows(name, part, **labels)]
-        if not len(rows):
-            return np.full(len(self._table.times), np.nan)
-        return np.where(np.isnan(rows).all(axis=0), np.nan, np.nanmax(np.where(np.isnan(rows), -np.inf, rows), axis=0))
+        return self._sum(self.rows(name, part, **labels))
 
     def buckets(self, name: str) -> tuple[Floats, Floats]:
         """Finite bounds ``[b]`` and cumulative counts ``[b + 1, n]`` (the last row is +Inf), summed over labels."""
@@ -49,13 +42,17 @@ class EngineSeries:
             by_bound.setdefault(_bound(self._table.keys[row]), []).append(row)
         bounds = sorted(b for b in by_bound if np.isfinite(b))
         rows = [by_bound[b] for b in bounds] + [by_bound.get(float("inf"), [])]
-        n = len(self._table.times)
-        return np.asarray(bounds), np.stack([_sum(self._table.values[r], n) for r in rows])
+        return np.asarray(bounds), np.stack([self._sum(r) for r in rows])
 
     def labels(self, name: str) -> dict[str, str]:
         """Labels of the last seen series of an info metric, empty where there is none."""
         rows = self.rows(name)
         return dict(self._table.keys[rows[-1]].labels) if rows else {}
+
+    def _sum(self, rows: list[int]) -> Floats:
+        values = self._table.values[rows]
+        seen = (values >= 0) & (values < _LARGEST)
+        return np.where(seen.any(axis=0), np.where(seen, values, 0.0).sum(axis=0), np.nan)
 
 
 def split_engines(table: SeriesTable) -> list[EngineSeries]:
@@ -63,9 +60,9 @@ def split_engines(table: SeriesTable) -> list[EngineSeries]:
 
     vLLM tells engines apart by ``engine`` and ``model_name``, Ray adds ``ReplicaId``. Some series carry only one of the
     labels (``cache_config_info`` no model, ``admission_rejections`` no engine) or none (``process_*``): they belong to
-    every engine that does not contradict them.
+    every engine that does not contradict them. Old names that stand beside their new ones (0.9.2 to 0.14) are left out.
     """
-    known = [(row, found) for row, key in enumerate(table.keys) if (found := quantity(key.name)) is not None]
+    known = _known(table)
     owners = [_owner(table.keys[row]) for row, _ in known]
     engines = sorted(owner for owner in set(owners) if any(owner) and not _is_part(owner, set(owners)))
     if not engines:
@@ -73,6 +70,15 @@ def split_engines(table: SeriesTable) -> list[EngineSeries]:
     return [
         EngineSeries(table, engine, [pair for pair, owner in zip(known, owners, strict=True) if _fits(owner, engine)])
         for engine in engines
+    ]
+
+
+def _known(table: SeriesTable) -> list[tuple[int, Quantity]]:
+    twice = shadowed({key.name for key in table.keys})
+    return [
+        (row, found)
+        for row, key in enumerate(table.keys)
+        if key.name not in twice and (found := quantity(key.name)) is not None
     ]
 
 
@@ -93,9 +99,3 @@ def _bound(key: SeriesKey) -> float:
         return float(key.label("le", "nan"))
     except ValueError:
         return float("nan")
-
-
-def _sum(rows: Floats, n: int) -> Floats:
-    if not len(rows):
-        return np.full(n, np.nan)
-    return np.where(np.isnan(rows).all(axis=0), np.nan, np.nansum(rows, axis=0))

@@ -24,16 +24,15 @@ def gpu_state(gpu: GpuColumns | None, edges: Floats) -> GpuState | None:
     for i in np.unique(slot[inside]):
         seen = gpu.throttle_reasons[(slot == i) & (gpu.throttle_reasons >= 0)]
         bits[i] = np.bitwise_or.reduce(seen) if len(seen) else -1
-    clocks = gpu.sm_clock_hz[inside]
     return GpuState(
         util_ratio=_mean_by_slot(gpu.util_ratio, slot, m),
         mem_util_ratio=_mean_by_slot(gpu.mem_util_ratio, slot, m),
         power_w=_mean_by_slot(gpu.power_w, slot, m),
-        power_limit_w=_mean_by_slot(gpu.power_limit_w, slot, m),
+        power_limit_w=_mean_by_slot(_positive(gpu.power_limit_w), slot, m),
         temp_c=_mean_by_slot(gpu.temp_c, slot, m),
-        sm_clock_hz=_mean_by_slot(gpu.sm_clock_hz, slot, m),
+        sm_clock_hz=_mean_by_slot(_positive(gpu.sm_clock_hz), slot, m),
         throttle_bits=bits,
-        max_clock_hz=float(np.nanmax([gpu.sm_max_clock_hz, _nanmax(clocks), _nanmax(gpu.sm_clock_hz)])),
+        max_clock_hz=_nanmax(_positive(np.append(gpu.sm_clock_hz, gpu.sm_max_clock_hz))),
         devices=len(np.unique(gpu.gpu[inside])),
         name=gpu.name[0] if gpu.name else "",
         mem_used_bytes=_nanmax(gpu.mem_used_bytes[inside]),
@@ -125,7 +124,8 @@ def _rates(t: Floats, cumulative: Floats, edges: Floats) -> Floats:
     slack = float(np.median(np.diff(seen)))
     at = np.interp(edges, seen, column)
     at[(edges < seen[0] - slack) | (edges > seen[-1] + slack)] = np.nan
-    rate = np.diff(at) / np.diff(np.clip(edges, seen[0], seen[-1]))
+    width = np.diff(np.clip(edges, seen[0], seen[-1]))
+    rate = np.diff(at) / np.where(width > 0, width, np.nan)
     return np.where(rate < 0, np.nan, rate)
 
 
@@ -154,6 +154,11 @@ def _nansum(rows: list[Floats], m: int) -> Floats:
         return np.full(m, np.nan)
     stacked = np.stack(rows)
     return np.where(np.isnan(stacked).all(axis=0), np.nan, np.nansum(stacked, axis=0))
+
+
+def _positive(values: Floats) -> Floats:
+    """A clock or a power limit of zero is one that the driver did not tell."""
+    return np.where(values > 0, values, np.nan)
 
 
 def _nanmax(values: Floats) -> float:
