@@ -100,6 +100,7 @@ def test_every_listed_verb_is_a_command_with_help() -> None:
         command = group.get_command(context, name)
         assert command is not None
         assert command.help, name
+        assert " ".join(command.help.split("\n\n")[0].split()) == verbs.VERBS[name]
         assert run([name, "--help"]) == 0
 
 
