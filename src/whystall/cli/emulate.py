@@ -18,7 +18,7 @@ from whystall.emulator.profiles import load_profile
 from whystall.emulator.server.app import Face
 from whystall.emulator.server.clock import Clock
 from whystall.emulator.server.deployment import Deployment, Serving
-from whystall.emulator.server.faults import FAULTS, Planned, inject, parse_fault
+from whystall.emulator.server.faults import FAULTS, Planned, inject, parse_fault, prepared
 from whystall.emulator.server.openai import Limits
 from whystall.emulator.server.page import versions
 from whystall.emulator.server.profiler import Profiler
@@ -135,6 +135,7 @@ def _face(asked: dict[str, Any], planned: list[Planned], log: IO[str] | None) ->
         traffic=TrafficPlan(mix=mix, rate=asked["rate"], clients=asked["clients"]),
         flags=flags,
     )
+    serving_ = prepared(serving_, planned)
     deployment = Deployment(serving_, start=clock.start, log=log)
     for fault in planned:
         inject(deployment, fault)
@@ -142,7 +143,7 @@ def _face(asked: dict[str, Any], planned: list[Planned], log: IO[str] | None) ->
     return Face(
         deployment,
         clock,
-        limits=Limits(serving_.model_name, options.max_model_len),
+        limits=Limits(serving_.model_name, serving_.options.max_model_len),
         spans=SpanExporter(endpoint) if endpoint else None,
         profiler=Profiler(folder) if folder else None,
         seed=asked["seed"],

@@ -59,6 +59,8 @@ def coast(engine: Engine, until: float) -> None:
         (journal.waiting, len(scheduler.waiting)),
     ):
         column += [value] * rows
+    contexts = rows * scheduler.context + count * rows * (rows - 1) / 2
+    clock.kernel_s += rows * fixed + slope * contexts - (0.0 if clock.overlap else rows * clock.host(count))
     engine.now = engine.last_end = before
     engine.device_free = free_at
     scheduler.coasted(rows, context)

@@ -103,6 +103,7 @@ class StepClock:
 
     def __init__(self, profile: StepProfile, overlap: bool) -> None:
         self.overlap = overlap
+        self.kernel_s = 0.0  # seconds for which the GPU had kernels, collectives included
         self.set(profile)
 
     def set(self, profile: StepProfile) -> None:
@@ -114,6 +115,7 @@ class StepClock:
         if not batch.chunks:
             fixed, slope = self.decode_line(batch.decodes)
             time = fixed + slope * batch.decode_context
+            self.kernel_s += time if self.overlap else time - self.host(batch.decodes)
             return time if not self.overlap else max(self.host(batch.decodes) + self.link(batch.decodes), time)
         work = work_of(batch)
         p = self.profile
@@ -125,6 +127,7 @@ class StepClock:
             attention = p.decode_base_s + p.decode_context_s * work.context + p.decode_request_s * work.requests
         host = self._host_of(work)
         gpu = dense + attention
+        self.kernel_s += gpu + self.link(work.tokens)
         return (max(host, gpu) if self.overlap else host + gpu) + self.link(work.tokens)
 
     def launch(self, batch: Batch) -> float:

@@ -113,12 +113,11 @@ class Deployment:
         self._run(until)
 
     def _run(self, until: float) -> None:
-        while self.traffic.next_time <= until or self.traffic.plan.clients:
+        while self.traffic.next_time <= until:
             moment = min(max(self.traffic.next_time, self.now) + 0.02, until)
             self.traffic.feed(moment)
             self._engines(moment)
-            if moment >= until:
-                break
+        self.traffic.feed(until)
         self._engines(until)
 
     def _engines(self, until: float) -> None:
@@ -174,6 +173,9 @@ class Deployment:
     def _own_request(self, request: Request) -> None:
         room = self.serving.options.max_model_len - 1
         request.prompt_tokens = request.tokens = min(request.prompt_tokens, room)
+        if request.arrival < self.ready_at:  # nobody listens yet
+            self.traffic.answered(request, self.ready_at)
+            return
         if self.refusal():
             self.served("/v1/completions", "POST", "5xx", 0.002)
             self.traffic.answered(request, request.arrival)

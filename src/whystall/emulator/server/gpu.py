@@ -44,25 +44,47 @@ class GpuGauge:
     def __init__(self, start: float) -> None:
         self.state = GpuState()
         self._at = start
-        self._tokens = self._steps = 0.0
+        self._tokens = self._steps = self._kernel_s = 0.0
         self._energy_mj = 0.0
         self._busy = self._dram = self._tensor = 0.0
 
     def page(self, engine: Engine, now: float, steps: float, tokens: float, labels: str) -> str:
         """The exporter's page. ``steps`` and ``tokens`` computed since the engine started."""
-        self._read(engine.clock.profile, now, steps, tokens)
+        self._read(engine, now, steps, tokens)
         values = self._values(engine.clock.profile)
         return "".join(
             _HEADER.format(name=name, text=text, kind=kind) + f"{name}{{{labels}}} {values[name]:g}\n"
             for name, kind, text in _FIELDS
         )
 
-    def _read(self, profile: StepProfile, now: float, steps: float, tokens: float) -> None:
+    def sample(self, engine: Engine, now: float, steps: float, tokens: float) -> dict[str, object]:
+        """The same as an NVML sample, in the columns of a recording's ``gpu.jsonl``."""
+        self._read(engine, now, steps, tokens)
+        values, state = self._values(engine.clock.profile), self.state
+        total = engine.clock.profile.memory_bytes or 80 * 1024**3
+        return {
+            "name": f"emulated {engine.clock.profile.gpu}",
+            "util_gpu_pct": values["DCGM_FI_DEV_GPU_UTIL"],
+            "util_mem_pct": values["DCGM_FI_DEV_MEM_COPY_UTIL"],
+            "mem_used_bytes": int(values["DCGM_FI_DEV_FB_USED"] * _MIB),
+            "mem_total_bytes": int(total),
+            "power_w": values["DCGM_FI_DEV_POWER_USAGE"],
+            "power_limit_w": state.power_limit_w,
+            "temp_c": state.temperature_c,
+            "sm_clock_mhz": values["DCGM_FI_DEV_SM_CLOCK"],
+            "sm_max_clock_mhz": state.max_clock_mhz,
+            "mem_clock_mhz": values["DCGM_FI_DEV_MEM_CLOCK"],
+            "throttle_reasons": int(values["DCGM_FI_DEV_CLOCKS_EVENT_REASONS"]),
+        }
+
+    def _read(self, engine: Engine, now: float, steps: float, tokens: float) -> None:
+        profile = engine.clock.profile
         seconds = now - self._at
         if seconds < 0.2:
             return
         made, computed = steps - self._steps, tokens - self._tokens
-        kernels = made * profile.floor_s + computed * profile.token_s
+        kernels = engine.clock.kernel_s - self._kernel_s
+        self._kernel_s = engine.clock.kernel_s
         self._busy = min(kernels / seconds, 1.0)
         self._dram = min(0.86 * made * profile.floor_s / seconds, 0.9)
         self._tensor = min(0.5 * computed * profile.token_s / seconds, 0.7)

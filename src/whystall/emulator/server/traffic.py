@@ -41,13 +41,11 @@ class Traffic:
         self._next_id = first_id
         self._next = start
         self._waiting = 0  # clients that wait for an answer
-        self._due: list[float] = []  # moments at which clients send again
 
     @property
     def next_time(self) -> float:
         """When the next request goes out; inf where nothing is planned."""
-        soon = min(self._due, default=float("inf"))
-        return min(soon, self._next) if self.plan.rate > 0 else soon
+        return self._next if self.plan.rate > 0 else float("inf")
 
     def feed(self, until: float) -> None:
         """Send everything that is due up to ``until``."""
@@ -58,19 +56,18 @@ class Traffic:
             for _ in range(self.plan.burst):
                 self.send(self._request(self._next, client=False))
             self._next += self.random.expovariate(self._rate(self._next) / self.plan.burst)
-        missing = self.plan.clients - self._waiting - len(self._due)
-        self._due += [max(until - 0.01 * i, self.start) for i in range(max(missing, 0))]
-        for moment in sorted(t for t in self._due if t <= until):
-            self._due.remove(moment)
-            if self._waiting < self.plan.clients:
-                self._waiting += 1
-                self.send(self._request(moment, client=True))
+        while self._waiting < self.plan.clients:
+            self._waiting += 1
+            self.send(self._request(until, client=True))
 
     def answered(self, request: Request, now: float) -> None:
         """One of our own requests ended (or was refused): its client thinks and sends again."""
-        if request.tag is self:
-            self._waiting -= 1
-            self._due.append(now + max(self.plan.think_s, 1e-3))
+        if request.tag is not self:
+            return
+        self._waiting -= 1
+        if self._waiting < self.plan.clients:
+            self._waiting += 1
+            self.send(self._request(now + max(self.plan.think_s, 1e-3), client=True))
 
     def _rate(self, t: float) -> float:
         plan = self.plan

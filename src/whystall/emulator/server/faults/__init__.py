@@ -6,13 +6,22 @@ moment; :func:`inject` does both. Ids are those of the causes (DESIGN.md section
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import msgspec
 
-from whystall.emulator.server.deployment import Deployment
+from whystall.emulator.server.deployment import Deployment, Serving
 from whystall.errors import UsageError
 
 from . import device, host, life, load
 from .mechanism import Apply, stall
+
+Prepare = Callable[[Serving, float], Serving]
+
+
+def as_it_is(serving: Serving, _severity: float) -> Serving:
+    """Started as any other server."""
+    return serving
 
 
 class Fault(msgspec.Struct, frozen=True):
@@ -21,6 +30,7 @@ class Fault(msgspec.Struct, frozen=True):
     id: str
     mechanism: str
     apply: Apply
+    prepare: Prepare = as_it_is  # what the server is started with, where the fault is a limit that a load brings out
 
 
 _JIT = "Triton kernel during inference: fused_moe_kernel. This causes a latency spike; consider extending warmup"
@@ -29,17 +39,29 @@ _GC = "GC took {ms:.3f}ms to complete. Generation: 2"
 FAULTS = {
     fault.id: fault
     for fault in (
-        Fault("kv_capacity", "the KV pool holds a third of what the batch needs", load.kv_capacity),
-        Fault("seat_cap", "max_num_seqs below the number of requests", load.seat_cap),
-        Fault("queue_limit", "--max-num-queued-reqs refuses what comes above it", load.queue_limit),
-        Fault("token_budget", "max_num_batched_tokens of 128", load.token_budget),
+        Fault("kv_capacity", "a small KV pool under a growing load", load.client_step(6), load.small_pool),
+        Fault("seat_cap", "few seats under a growing load", load.client_step(6), load.few_seats),
+        Fault("queue_limit", "--max-num-queued-reqs under a growing load", load.load_step(4), load.short_queue),
+        Fault(
+            "token_budget", "max_num_batched_tokens of 128 under a growing load", load.client_step(4), load.small_budget
+        ),
         Fault(
             "prefill_bound",
             "prompts several times as long at the same rate",
             load.prefill_bound,
         ),
-        Fault("prefill_interference", "giant prompts under a large token budget", load.prefill_interference),
-        Fault("head_of_line_prompt", "now and then a prompt that needs most of the pool", load.head_of_line),
+        Fault(
+            "prefill_interference",
+            "giant prompts under a large token budget",
+            load.prefill_interference,
+            load.large_budget,
+        ),
+        Fault(
+            "head_of_line_prompt",
+            "now and then a prompt that needs most of the pool",
+            load.head_of_line,
+            load.small_pool_and_giants,
+        ),
         Fault(
             "longer_prompts",
             "prompts grow at the same rate",
@@ -60,13 +82,17 @@ FAULTS = {
         Fault("engine_loop_cpu", "the engine's own thread takes longer than the GPU", host.engine_loop),
         Fault("sampler_cpu", "sampling costs the engine's thread time per request", host.sampler),
         Fault("cpu_starved", "the server's processes share too few cores", host.cpu_starved),
-        Fault("launch_bound", "steps without CUDA graphs", host.launch_bound),
+        Fault("launch_bound", "steps without CUDA graphs", host.nothing, host.eager),
         Fault("structured_output", "requests wait for their grammar", host.structured),
         Fault("lora_swapping", "more adapters than a batch may hold", host.lora),
         Fault("jit_compile", "kernels compiled while serving", stall(12.0, 2.0, _JIT)),
         Fault("gc_pause", "the engine's process collects garbage", stall(5.0, 0.8, _GC, "DEBUG")),
         Fault("kv_offload_stall", "steps wait for blocks from the host's memory", stall(1.5, 0.25)),
-        Fault("observability_overhead", "a profiler window that is written out", stall(30.0, 4.0, "Profiler stopped")),
+        Fault(
+            "observability_overhead",
+            "a profiler window that is written out",
+            stall(30.0, 4.0, "Stopping profiler...", "INFO"),
+        ),
         Fault("gpu_throttle", "the SM clock falls to half", device.throttle),
         Fault("slow_kernel", "attention several times as slow", device.slow_kernel),
         Fault("decode_bandwidth", "memory reads at half the rate", device.bandwidth),
@@ -119,6 +145,13 @@ def parse_fault(text: str) -> Planned:
     if not 0 <= planned.after_s < 1e7 or not 0 < planned.severity <= 10:
         raise UsageError(f"{text!r}: seconds must be positive and the severity in (0, 10]", "Try kv_capacity@30")
     return planned
+
+
+def prepared(serving: Serving, planned: Sequence[Planned]) -> Serving:
+    """How the server is started so that the faults can show."""
+    for plan in planned:
+        serving = plan.fault.prepare(serving, plan.severity)
+    return serving
 
 
 def inject(deployment: Deployment, planned: Planned) -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from whystall.emulator.engine.profile import StepProfile
-from whystall.emulator.server.deployment import Deployment
+from whystall.emulator.server.deployment import Deployment, Serving
 
 from .mechanism import add, options, profiles
 
@@ -26,17 +25,18 @@ def engine_loop(d: Deployment, _t: float, severity: float) -> None:
 
 
 def sampler(d: Deployment, _t: float, severity: float) -> None:
-    profiles(d, add(host_request_s=0.0015 * severity))
+    profiles(d, add(host_request_s=0.0006 * severity))
 
 
-def launch_bound(d: Deployment, _t: float, severity: float) -> None:
-    """No CUDA graphs: every step launches its kernels one by one."""
+def eager(serving: Serving, severity: float) -> Serving:
+    """Started with --enforce-eager: every step launches its kernels one by one."""
+    launches = max(serving.profile.host_eager_s, 0.02) * severity
+    profile = msgspec.structs.replace(serving.profile, max_graph_tokens=0, host_s=launches, host_eager_s=launches)
+    return msgspec.structs.replace(serving, profile=profile, flags={**serving.flags, "enforce_eager": True})
 
-    def eager(profile: StepProfile) -> StepProfile:
-        launches = max(profile.host_eager_s, 0.02) * severity
-        return msgspec.structs.replace(profile, max_graph_tokens=0, host_s=launches, host_eager_s=launches)
 
-    profiles(d, eager)
+def nothing(_d: Deployment, _t: float, _severity: float) -> None:
+    """It is there from the start."""
 
 
 def multimodal(d: Deployment, _t: float, severity: float) -> None:
@@ -62,7 +62,7 @@ def structured(d: Deployment, _t: float, severity: float) -> None:
 def lora(d: Deployment, _t: float, severity: float) -> None:
     """Requests ask for more adapters than a batch may hold, and swapping one in costs a step."""
     options(d, max_loras=1)
-    adapters = max(int(4 * severity), 2)
+    adapters = max(int(3 * severity), 2)
     for replica in d.replicas:
         submit = replica.engine.submit
 

@@ -4,51 +4,92 @@ from __future__ import annotations
 
 import msgspec
 
-from whystall.emulator.server.deployment import Deployment
+from whystall.emulator.server.deployment import Deployment, Serving
 from whystall.emulator.server.traffic import TrafficPlan
 
-from .mechanism import lengths, more, options, traffic, with_giants
+from .mechanism import Apply, lengths, more, traffic, with_giants
 
 
-def kv_capacity(d: Deployment, _t: float, severity: float) -> None:
-    """The pool shrinks to what a third of the present batch needs."""
-    for replica in d.replicas:
-        engine = replica.engine
-        options_ = engine.options
-        mean = sum(c.share * (sum(c.prompt) + sum(c.output)) / 2 for c in d.traffic.plan.mix)
-        mean /= sum(c.share for c in d.traffic.plan.mix)
-        inside = max(d.traffic.plan.clients, len(engine.scheduler.running), 8)
-        least = -(-options_.max_model_len // options_.block_size) + 1
-        wanted = max(int(inside * mean / options_.block_size / (1 + 2 * severity)), min(least, 512))
-        engine.scheduler.pool.withhold(max(engine.scheduler.pool.num_blocks - wanted, 0))
+def _inside(serving: Serving) -> float:
+    """About how many requests are inside at a time, as the load is before the fault."""
+    plan, profile = serving.traffic, serving.profile
+    if plan.clients:
+        return float(plan.clients)
+    shares = sum(c.share for c in plan.mix)
+    output = sum(c.share * sum(c.output) / 2 for c in plan.mix) / shares
+    prompt = sum(c.share * sum(c.prompt) / 2 for c in plan.mix) / shares
+    return max(plan.rate * (output * 1.4 * profile.floor_s + 2 * prompt * profile.token_s) / serving.replicas, 4.0)
 
 
-def seat_cap(d: Deployment, _t: float, severity: float) -> None:
-    inside = max(d.traffic.plan.clients, max(len(r.engine.scheduler.running) for r in d.replicas), 8)
-    options(d, max_num_seqs=max(int(inside / (2 * severity + 1)), 1), max_num_active_seqs=None)
+def _with_flags(serving: Serving, **flags: object) -> Serving:
+    """Started with other flags, as the log repeats them."""
+    names = {"num_gpu_blocks": "num_gpu_blocks_override"}
+    options = msgspec.structs.replace(serving.options, **flags)
+    shown = {names.get(name, name): value for name, value in flags.items()}
+    return msgspec.structs.replace(serving, options=options, flags={**serving.flags, **shown})
 
 
-def queue_limit(d: Deployment, _t: float, severity: float) -> None:
-    inside = max(d.traffic.plan.clients, max(r.engine.unfinished for r in d.replicas), 4)
-    options(d, max_num_queued_reqs=max(int(inside / (1 + severity)), 1))
+def small_pool(serving: Serving, severity: float) -> Serving:
+    """A KV pool that holds twice what is inside now."""
+    plan, size = serving.traffic, serving.options.block_size
+    tokens = sum(c.share * (sum(c.prompt) + sum(c.output)) / 2 for c in plan.mix) / sum(c.share for c in plan.mix)
+    blocks = int(2 * _inside(serving) * tokens / size / severity)
+    return _with_flags(serving, num_gpu_blocks=max(blocks, -(-serving.options.max_model_len // size) + 2))
 
 
-def token_budget(d: Deployment, _t: float, severity: float) -> None:
-    options(d, max_num_batched_tokens=max(int(128 / severity), 16))
+def few_seats(serving: Serving, severity: float) -> Serving:
+    """Seats for one and a half times as many as are inside now."""
+    return _with_flags(serving, max_num_seqs=max(int(1.5 * _inside(serving) / severity), 1))
+
+
+def short_queue(serving: Serving, severity: float) -> Serving:
+    """Admission control at twice what is inside now."""
+    return _with_flags(serving, max_num_queued_reqs=max(int(2 * _inside(serving) / severity), 1))
+
+
+def small_budget(serving: Serving, severity: float) -> Serving:
+    """A token budget that prefill fills step by step."""
+    return _with_flags(serving, max_num_batched_tokens=max(int(128 / severity), 16))
+
+
+def small_pool_and_giants(serving: Serving, _severity: float) -> Serving:
+    """A pool that one giant prompt nearly fills."""
+    least = -(-serving.options.max_model_len // serving.options.block_size) + 2
+    return _with_flags(serving, num_gpu_blocks=max(least, 1400))
+
+
+def large_budget(serving: Serving, _severity: float) -> Serving:
+    return _with_flags(serving, max_num_batched_tokens=32768)
+
+
+def load_step(by: float) -> Apply:
+    """More of the same load: what brings a limit out that was there all the time."""
+
+    def apply(d: Deployment, _t: float, severity: float) -> None:
+        traffic(d, lambda plan: more(plan, 1 + (by - 1) * severity))
+
+    return apply
+
+
+def client_step(by: float) -> Apply:
+    """The same, but as clients that wait for their answers: they queue for a limit without growing without bound."""
+
+    def apply(d: Deployment, _t: float, severity: float) -> None:
+        clients = max(int(_inside(d.serving) * by * severity * d.serving.replicas), 2)
+        traffic(d, lambda plan: msgspec.structs.replace(plan, rate=0.0, clients=clients, think_s=0.0))
+
+    return apply
 
 
 def prefill_interference(d: Deployment, _t: float, severity: float) -> None:
     longest = min(d.serving.options.max_model_len - 32, 24000)
-    options(d, max_num_batched_tokens=32768)
     traffic(d, lambda plan: with_giants(plan, 0.04 * severity * sum(c.share for c in plan.mix), longest))
 
 
 def head_of_line(d: Deployment, _t: float, severity: float) -> None:
     """Now and then a prompt comes that needs most of the pool, and all behind it wait until it fits whole."""
-    for replica in d.replicas:
-        pool = replica.engine.scheduler.pool
-        pool.withhold(max(pool.num_blocks - 1400, 0))
-    longest = min(d.serving.options.max_model_len - 32, int(0.8 * 1400 * d.serving.options.block_size))
+    pool = d.replicas[0].engine.scheduler.pool.num_blocks * d.serving.options.block_size
+    longest = min(d.serving.options.max_model_len - 32, int(0.8 * pool))
     traffic(d, lambda plan: with_giants(plan, 0.03 * severity * sum(c.share for c in plan.mix), longest))
 
 

@@ -1,0 +1,97 @@
+"""Each fault of the emulator, diagnosed from what the emulated server shows. Emulated accuracy is no real accuracy.
+
+A run of 90 s of emulated time, the fault from 30 s on, over the signals metrics, GPU and log. Prints what was found
+and appends a JSON line to ``benchmarks/results/faults.jsonl``.
+
+    python benchmarks/accuracy/faults.py [ID …]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+from whystall.emulator.engine.options import EngineOptions
+from whystall.emulator.engine.workload import LengthClass
+from whystall.emulator.profiles import load_profile
+from whystall.emulator.server.deployment import Deployment, Serving
+from whystall.emulator.server.faults import FAULTS, Planned, inject, prepared
+from whystall.emulator.server.recorder import record_run
+from whystall.emulator.server.traffic import TrafficPlan
+from whystall.errors import WhystallError
+from whystall.pipeline import diagnose
+from whystall.sources.files.recording import read_recording
+
+ROOT = Path(__file__).resolve().parents[2]
+ONLY_CLIENT = {"network", "gateway"}
+# What is right too: the limit where the id is the trigger, or the trigger where it is the limit.
+ALSO = {
+    "longer_prompts": {"prefill_bound", "prefill_interference"},
+    "prefill_bound": {"longer_prompts"},
+    "oom": {"engine_dead"},
+    "gpu_fault": {"engine_dead"},
+    "multimodal_preprocessing": {"frontend_cpu"},
+    "weight_loading": {"startup_failure"},
+}
+
+
+def serving(fault: str) -> Serving:
+    profile = load_profile("h200-8b")
+    options = EngineOptions(num_gpu_blocks=20000, max_num_seqs=1024, max_model_len=16384, async_scheduling=True)
+    mix = (LengthClass(1.0, (1200, 1600), (100, 300), shared_prefix=1024 if fault == "prefix_cache_loss" else 0),)
+    return Serving(
+        options=options,
+        profile=profile,
+        replicas=2 if fault == "replica_imbalance" else 1,
+        traffic=TrafficPlan(mix=mix, rate=24.0 if fault in ("prefix_cache_loss", "replica_imbalance") else 10.0),
+    )
+
+
+def found(fault: str, folder: Path, at: float) -> tuple[str, list[str]]:
+    """The verdict and the causes, most probable first."""
+    planned = [] if fault == "healthy" else [Planned(FAULTS[fault], at, 0.5 if fault == "weight_loading" else 1.0)]
+    deployment = Deployment(prepared(serving(fault), planned), start=1_790_000_000.0)
+    for plan in planned:
+        inject(deployment, plan)
+    record_run(deployment, folder, seconds=90)
+    try:
+        diagnosis = diagnose(read_recording(folder)).diagnosis
+    except WhystallError as error:
+        return f"error: {error.message}", []
+    return diagnosis.verdict, [cause.id for cause in diagnosis.causes]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("ids", nargs="*", default=["healthy", *FAULTS])
+    rows: dict[str, dict[str, object]] = {}
+    for fault in parser.parse_args().ids:
+        with tempfile.TemporaryDirectory() as folder:
+            verdict, causes = found(fault, Path(folder), 0.0 if fault in ("weight_loading", "warm_up") else 30.0)
+        good = {fault} | ALSO.get(fault, set())
+        if fault == "healthy" or fault in ONLY_CLIENT:
+            right = verdict == "healthy"
+        elif fault in ("low_demand", "client_limited"):
+            right = verdict == "healthy" and (not causes or causes[0] in good)
+        else:
+            right = bool(causes) and causes[0] in good
+        among = bool(good & set(causes[:3]))
+        rows[fault] = {"verdict": verdict, "causes": causes[:3], "first": right, "among_three": right or among}
+        print(
+            f"{fault:26}{'ok ' if right else 'in3' if among else '-  '} {verdict:12} {' '.join(causes[:3])}", flush=True
+        )
+    first, three = (sum(bool(row[key]) for row in rows.values()) for key in ("first", "among_three"))
+    print(f"first {first} of {len(rows)}, among the first three {three}")
+    git = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
+    with (ROOT / "benchmarks" / "results" / "faults.jsonl").open("a", encoding="utf-8") as file:
+        line = {"commit": git.stdout.strip(), "time": int(time.time()), "first": first, "of": len(rows), "rows": rows}
+        file.write(json.dumps(line) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,36 @@
+"""An emulated run kept as a recording folder, as fast as the emulator goes: for benchmarks, tests and the lab."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from .deployment import Deployment
+
+
+def record_run(
+    deployment: Deployment, folder: Path, *, seconds: float, interval_s: float = 1.0, gpu: bool = True
+) -> None:
+    """Run ``deployment`` for ``seconds`` and write a page each ``interval_s``, GPU samples and the log into ``folder``."""
+    folder.mkdir(parents=True, exist_ok=True)
+    start = deployment.start
+    health = []
+    with (folder / "metrics.prom").open("w", encoding="utf-8") as pages, (folder / "gpu.jsonl").open("w") as samples:
+        for number in range(int(seconds / interval_s) + 1):
+            t = start + number * interval_s
+            deployment.advance(t)
+            serves = deployment.alive and t >= deployment.ready_at
+            health.append(json.dumps({"t": t, "status": 200 if serves else 503 if t >= deployment.ready_at else 0}))
+            if t < deployment.ready_at:
+                pages.write(f"# scrape {t:.3f} failed ClientConnectorError\n")
+                continue
+            pages.write(f"# scrape {t:.3f}\n{deployment.page()}")
+            if gpu:
+                for index, replica in enumerate(deployment.replicas):
+                    row = replica.gpu.sample(replica.engine, t, *replica.meters.work())
+                    samples.write(json.dumps({"t": t, "gpu": index, **row}) + "\n")
+    if not gpu:
+        (folder / "gpu.jsonl").unlink()
+    (folder / "health.jsonl").write_text("\n".join(health) + "\n", encoding="utf-8")
+    (folder / "server.log").write_text("\n".join(deployment.log.recent) + "\n", encoding="utf-8")
+    (folder / "version.json").write_text(json.dumps({"version": f"{deployment.serving.version}.0"}), encoding="utf-8")
