@@ -82,7 +82,7 @@ def _set_off(diagnosis: Diagnosis, lang: str) -> str:
     if trigger is None:
         # A crowd is no cause of the catalogue, the limit that it met is; it did set it off.
         surge = next((e for e in diagnosis.evidence if e.id == "requests.surge" and e.anomaly), None)
-        return say("set_off_by", lang, what=clean(surge.text.in_(lang))) if surge else say("no_trigger", lang)
+        return say("set_off_when", lang, what=clean(surge.text.in_(lang))) if surge else say("no_trigger", lang)
     if trigger is not causes[0]:
         return say("set_off_by", lang, what=_inside(cause_title(trigger.id, lang)))
     # The headline names it already: what is left to say is where it led.

@@ -17,6 +17,7 @@ PHRASES: dict[str, Text] = {
         "Since {at} into the window ({low} to {high}), {clock}", "自窗口第 {at}（区间 {low} 至 {high}）起，{clock}"
     ),
     "set_off_by": Text("set off by {what}", "触发因素：{what}"),
+    "set_off_when": Text("set off when {what}", "触发因素：{what}"),
     "led_to": Text("it led to {what}", "由此导致：{what}"),
     "no_trigger": Text("no trigger seen", "未见触发因素"),
     "looked_at": Text("Looked at {seconds} ({start} to {end})", "观察了 {seconds}（{start} 至 {end}）"),

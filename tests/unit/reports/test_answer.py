@@ -2,7 +2,7 @@ import msgspec
 import pytest
 
 import findings
-from whystall.model.diagnosis import Cause, Coverage, Missing, Onset, Remedy
+from whystall.model.diagnosis import Cause, Coverage, Evidence, Missing, Onset, Remedy
 from whystall.model.text import Text
 from whystall.reports.answer import answer, leading_cause, onset_text
 
@@ -76,3 +76,11 @@ def test_a_trigger_that_comes_first_says_where_it_led():
 
 def test_a_healthy_server_needs_no_restart():
     assert said(verdict="healthy").note == ""
+
+
+def test_a_surge_set_it_off_where_no_cause_did():
+    surge = Evidence(
+        "requests.surge", 8.0, "x", 1.0, Text("128 requests came at once", "一次来了 128 个请求"), "metrics"
+    )
+    found = said(causes=(LIMIT,), evidence=(surge,))
+    assert found.since.endswith("; set off when 128 requests came at once.")
