@@ -79,8 +79,9 @@ def test_a_healthy_server_needs_no_restart():
 
 
 def test_a_surge_set_it_off_where_no_cause_did():
-    surge = Evidence(
-        "requests.surge", 8.0, "x", 1.0, Text("128 requests came at once", "一次来了 128 个请求"), "metrics"
-    )
+    text = Text("128 requests came at once", "一次来了 128 个请求")
+    surge = Evidence("requests.surge", 8.0, "x", 1.0, text, "metrics", anomaly=True)
     found = said(causes=(LIMIT,), evidence=(surge,))
     assert found.since.endswith("; set off when 128 requests came at once.")
+    usual = msgspec.structs.replace(surge, anomaly=False)
+    assert said(causes=(LIMIT,), evidence=(usual,)).since.endswith("; no trigger seen.")
