@@ -1,6 +1,6 @@
 """One longest chain of work back from the end: through GPU streams, launches and the host.
 
-A row of GPU work waited for the work before it on its stream when that was still running as the launching call began
+A row of GPU work waited for the work that ended last before it when that was still running as the launching call began
 (or came by the same graph launch), else for the call. A call was made when the host got to it; the host got going when
 its last blocking call returned, and that call returned because some GPU work ended.
 """
@@ -34,7 +34,7 @@ class _Walk:
         self.start, self.end = work.start.tolist(), work.end.tolist()
         self.call = linked.call.tolist()
         self.call_start = calls.start.tolist()
-        self.previous = _previous_on_stream(linked).tolist()
+        self.previous = _ended_before(linked).tolist()
         waits = _waits(linked)
         self.wait_end, self.wait_for = waits[0].tolist(), waits[1].tolist()
         self.row = int(np.argmax(work.end))
@@ -101,13 +101,19 @@ class _Walk:
         )
 
 
-def _previous_on_stream(linked: LinkedTrace) -> NDArray[np.int64]:
-    """For each row of work the row before it on its device and stream, -1 for the first."""
+def _ended_before(linked: LinkedTrace) -> NDArray[np.int64]:
+    """For each row of work the last on its device to end by the time it starts, whatever its stream; -1 for none.
+
+    Streams wait for each other by events that few profilers record, so the last to end is taken for the one waited for.
+    """
     work = linked.trace.work
-    order = np.lexsort((work.start, work.stream, work.device))
-    same = (work.device[order][1:] == work.device[order][:-1]) & (work.stream[order][1:] == work.stream[order][:-1])
-    previous = np.full(len(order), ABSENT, dtype=np.int64)
-    previous[order[1:][same]] = order[:-1][same]
+    previous = np.full(len(work), ABSENT, dtype=np.int64)
+    for device in linked.device_ids:
+        rows = np.flatnonzero(work.device == device)
+        order = rows[np.lexsort((work.start[rows], work.end[rows]))]
+        place = np.searchsorted(work.end[order], work.start[order], side="right") - 1
+        place = np.minimum(place, np.arange(len(order)) - 1)  # work of no length does not wait for itself
+        previous[order] = np.where(place >= 0, order[np.maximum(place, 0)], ABSENT)
     return previous
 
 

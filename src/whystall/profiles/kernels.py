@@ -129,7 +129,7 @@ FAMILIES = {
 }
 
 _WRAPPER = re.compile(r"(^|::)(kernel2?|device_kernel|kernel_func|kernel_entry|run|launch)$|^_Z", re.IGNORECASE)
-_ANONYMOUS = re.compile(r"\(anonymous namespace\)::|\{anonymous\}::|\(anonymous\)::")
+_ANONYMOUS = re.compile(r"\(anonymous namespace\)::|\{anonymous\}::|\(anonymous\)::|<unnamed>::")
 _BRACKETS = re.compile(r"([<>()])")
 _TRANSFERS = ("Memcpy", "Memset")
 _LONGEST_NAME = 4096  # of a name, for matching: a hostile one may be megabytes long

@@ -1,4 +1,4 @@
-"""What a timeline says, in numbers: the JSON contract ``whystall.trace/1``. Times are whole nanoseconds (``_ns``).
+"""What a timeline says, in numbers: a part of the JSON contract ``whystall.trace/1``. Times are whole nanoseconds (``_ns``).
 
 A figure that the file cannot give is None. Shares are of summed GPU time unless the name says otherwise.
 """
@@ -211,7 +211,6 @@ class TraceSummary(msgspec.Struct, frozen=True):
     roofline: tuple[Roofline, ...] = ()
     overhead: dict[str, int] = {}
     notes: tuple[Note, ...] = ()
-    schema: Literal["whystall.trace/1"] = "whystall.trace/1"
 
     @property
     def busy_ratio(self) -> float | None:

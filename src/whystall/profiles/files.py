@@ -1,0 +1,156 @@
+"""Files to results: one function for one file, run here, in several processes, or by Ray."""
+
+from __future__ import annotations
+
+import importlib
+import multiprocessing
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from whystall.errors import InputError, UsageError
+from whystall.model.recording import InputWarning
+from whystall.model.text import Text
+
+from .analysis import summarise_linked, with_roofline
+from .bytestream import ReadLimits
+from .call_profiles import read_pstats, read_speedscope
+from .headline import headline
+from .iterations import read_iteration_log
+from .kernels import Classifier, KernelClass
+from .kineto import read_kineto
+from .linked import link
+from .ncu import read_ncu_csv
+from .ncu_report import read_ncu_report
+from .nsys import read_nsys
+from .ranks import compare_ranks, rank_collectives
+from .recognise import recognise
+from .report import FileReport, FileResult, TraceReport
+from .span_files import read_jaeger, read_otlp_json, read_otlp_protobuf, read_zipkin
+from .spans import summarise_spans
+from .trace import Trace
+
+
+class TraceOptions(msgspec.Struct, frozen=True):
+    """How files are read. ``patterns`` are the user's kernel classes, before our own."""
+
+    patterns: tuple[KernelClass, ...] = ()
+    limits: ReadLimits = ReadLimits()
+    roofline: bool = True
+
+
+_SPANS = {
+    "otlp": read_otlp_json,
+    "otlp_protobuf": read_otlp_protobuf,
+    "jaeger": read_jaeger,
+    "zipkin": read_zipkin,
+}
+
+
+def read_timeline(path: Path, limits: ReadLimits | None = None) -> Trace:
+    """A PyTorch or Nsight Systems file as a trace. Raises :class:`UsageError` for a file of another kind."""
+    format = recognise(path)
+    if format == "pytorch":
+        return read_kineto(path, limits)
+    if format == "nsys":
+        return read_nsys(path)
+    raise UsageError(f"{path.name} ({format}) is no timeline of kernels", "Give a PyTorch or Nsight Systems file.")
+
+
+def read_file(path: Path, options: TraceOptions) -> FileResult:
+    """Recognise and analyse one file. Raises the errors of its reader."""
+    format = recognise(path)
+    if format in ("pytorch", "nsys"):
+        return _timeline(path, format, options)
+    if format in _SPANS:
+        spans, warnings = _SPANS[format](path)
+        report = FileReport(path.name, format, spans=summarise_spans(spans), warnings=warnings)
+        return FileResult(report, spans=tuple(spans))
+    if format == "ncu":
+        counters = read_ncu_csv(path, Classifier(options.patterns))
+        return FileResult(FileReport(path.name, format, counters=counters))
+    if format == "ncu_report":
+        return FileResult(FileReport(path.name, format, counters=read_ncu_report(path, Classifier(options.patterns))))
+    if format == "iterations":
+        return FileResult(FileReport(path.name, format, iterations=read_iteration_log(path)))
+    calls = read_pstats(path) if format == "pstats" else read_speedscope(path)
+    return FileResult(FileReport(path.name, format, calls=calls))
+
+
+def _timeline(path: Path, format: str, options: TraceOptions) -> FileResult:
+    trace = read_kineto(path, options.limits) if format == "pytorch" else read_nsys(path)
+    linked = link(trace, Classifier(options.patterns))
+    summary = summarise_linked(linked)
+    if options.roofline and trace.header.get("record_shapes"):
+        summary = with_roofline(summary, path, options.limits)
+    report = FileReport(path.name, format, timeline=summary, warnings=trace.warnings)
+    return FileResult(report, rank_collectives(linked))
+
+
+Outcome = FileResult | InputError
+
+
+def _attempt(path: Path, options: TraceOptions) -> Outcome:
+    """The result, or the error as a value: one bad rank must not lose the others."""
+    try:
+        return read_file(path, options)
+    except InputError as error:
+        return error
+
+
+def read_files(paths: Sequence[Path], options: TraceOptions, ray: str | None = None) -> list[Outcome]:
+    """All files, in their order: by Ray tasks at ``ray``, else in as many processes as there are cores."""
+    if ray is not None:
+        return _by_ray(paths, options, ray)
+    workers = min(len(paths), len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+    if workers < 2:
+        return [_attempt(path, options) for path in paths]
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(workers, mp_context=context) as pool:
+        return list(pool.map(_attempt, paths, [options] * len(paths)))
+
+
+def _by_ray(paths: Sequence[Path], options: TraceOptions, address: str) -> list[Outcome]:
+    """The same function as a Ray task per file. The files must be where the tasks run (a shared folder)."""
+    try:
+        module: Any = importlib.import_module("ray")
+    except ImportError as error:
+        raise UsageError("--ray needs Ray, which is not installed", "pip install 'whystall[ray]'") from error
+    try:
+        module.init(address=address, log_to_driver=False, logging_level="ERROR")
+    except (ConnectionError, ValueError, RuntimeError) as error:
+        raise UsageError(f"no Ray cluster at {address}: {error}", "Give its address, as in --ray auto.") from error
+    try:
+        task: Callable[..., Any] = module.remote(_attempt)
+        return list(module.get([task.remote(path.resolve(), options) for path in paths]))  # type: ignore[attr-defined]
+    finally:
+        module.shutdown()
+
+
+def report_of(paths: Sequence[Path], options: TraceOptions, ray: str | None = None) -> TraceReport:
+    """The whole report. A file that cannot be read is named in ``failed``; when none can, its error is raised."""
+    report, _ = report_and_results(paths, options, ray)
+    return report
+
+
+def report_and_results(
+    paths: Sequence[Path], options: TraceOptions, ray: str | None = None
+) -> tuple[TraceReport, list[FileResult]]:
+    """As :func:`report_of`, with the results that a joined timeline needs."""
+    outcomes = read_files(paths, options, ray)
+    results = [outcome for outcome in outcomes if isinstance(outcome, FileResult)]
+    errors = [outcome for outcome in outcomes if isinstance(outcome, InputError)]
+    if not results:
+        raise errors[0]
+    failed = tuple(
+        InputWarning("not_read", Text(outcome.message), path.name)
+        for path, outcome in zip(paths, outcomes, strict=True)
+        if isinstance(outcome, InputError)
+    )
+    ranks = compare_ranks([result.collectives for result in results if result.collectives is not None])
+    files = tuple(result.report for result in results)
+    return TraceReport(headline(files, ranks), files, ranks, failed), results
