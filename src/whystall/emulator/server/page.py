@@ -127,7 +127,7 @@ def _number(value: float) -> str:
     dot = text.find(".")
     if value > 0 and dot > 6 and "e" not in text:
         mantissa = f"{text[0]}.{text[1:dot]}{text[dot + 1 :]}".rstrip("0.")
-        return f"{mantissa if '.' in mantissa else mantissa + '.0'}e+0{dot - 1}"
+        return f"{mantissa}e+{dot - 1:02}"
     return text
 
 
