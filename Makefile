@@ -29,12 +29,12 @@ $(VENV)/bin/python:
 
 $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
 	@echo "Installing whystall into $(VENV)"
-	@$(PIP) install --upgrade pip
-	@$(PIP) install --editable .
+	@$(PIP) install --no-compile --editable .
 	@touch $@
 
 $(VENV)/.developed: $(VENV)/.installed
 	@echo "Installing what the tests need into $(VENV)"
+	@$(PIP) install --upgrade pip  # the one that comes with Python 3.11 knows no --group
 	@$(PIP) install --group dev
 	@touch $@
 
