@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from .dialects.vllm_flags import HIDDEN, RENAMED, SECRET, SHORT, SWITCHES
-from .literal import settings
+from .literal import items, settings, unquoted
 
 _PROGRAMS = ("serve", "vllm.entrypoints.openai.api_server", "api_server.py")
 
@@ -39,15 +39,23 @@ def read_arguments(argv: Sequence[str]) -> dict[str, str]:
 
 
 def tidy(found: Mapping[str, str]) -> dict[str, str]:
-    """Old names made new, JSON values taken apart, secrets hidden."""
+    """Old names made new, JSON values taken apart, lists as on a command line, secrets hidden."""
     flags: dict[str, str] = {}
     for name, value in found.items():
         name = RENAMED.get(name, name)
-        flags[name] = HIDDEN if name in SECRET else value
+        flags[name] = HIDDEN if name in SECRET else _words(value)
         if value[:1] == "{":
             nested = settings(value[1:].removesuffix("}"), ":", name + ".")
             flags |= {key.replace("-", "_"): text for key, text in nested.items()}
     return flags
+
+
+def _words(value: str) -> str:
+    """``['a', 'b']`` as ``a b``; a list of anything but words stays as it is."""
+    if value[:1] != "[" or value[-1:] != "]":
+        return value
+    words = [unquoted(item) for item in items(value[1:-1])]
+    return value if any(set("[](){}= ") & set(word) for word in words) else " ".join(words)
 
 
 def _after_program(argv: Iterable[str]) -> list[str]:

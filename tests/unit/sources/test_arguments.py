@@ -5,7 +5,7 @@ import json
 import pytest
 
 from started_servers import read
-from whystall.sources.arguments import read_arguments
+from whystall.sources.arguments import read_arguments, tidy
 from whystall.sources.dialects.vllm_flags import RENAMED, SHORT, SWITCHES
 
 
@@ -65,3 +65,18 @@ def test_spellings_are_those_of_the_real_parser(shared):
         for new in RENAMED.values()
         if new not in ("model", "device", "async_output_proc")
     )
+
+
+@pytest.mark.parametrize(
+    ("value", "wanted"),
+    [
+        ("['m']", "m"),
+        ("[1, 2, 4]", "1 2 4"),
+        ("[]", ""),
+        ("['a b']", "['a b']"),
+        ("[Path(x='y')]", "[Path(x='y')]"),
+        ("[", "["),
+    ],
+)
+def test_lists_are_written_as_on_a_command_line(value, wanted):
+    assert tidy({"served_model_name": value}) == {"served_model_name": wanted}
