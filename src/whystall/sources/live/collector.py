@@ -152,15 +152,18 @@ class _Collection:
 
         A server with a clock of its own is not real: the host of a replay or an emulator is not this one.
         """
-        local = not self._clock.foreign and await asyncio.to_thread(is_this_host, self._session.address)
-        if local:
-            port, start = self._session.address.port, self._scraper.start
-            self._beside = Beside(port, self._clock, start, self._spec.interval_s, self._sink, self._spec.keep)
-            found = await self._beside.find()
-            if not self._argv:
-                self._argv = mask_secrets(found.argv)
-                self._sink.argv(self._argv)
-            await self._beside.watch()
+        if self._clock.foreign or not await asyncio.to_thread(is_this_host, self._session.address):
+            return
+        port, start = self._session.address.port, self._scraper.start
+        beside = Beside(port, self._clock, start, self._spec.interval_s, self._sink, self._spec.keep)
+        found = await beside.find()
+        if found.elsewhere:
+            return
+        self._beside = beside
+        if not self._argv:
+            self._argv = mask_secrets(found.argv)
+            self._sink.argv(self._argv)
+        await beside.watch()
 
     async def _scrape(self, scrapes: AsyncGenerator[Scrape], progress: Callable[[Progress], None] | None) -> None:
         async for scrape in scrapes:

@@ -12,6 +12,24 @@ _TITLE = "VLLM::"
 _ROLES = (("APIServer", "api"), ("EngineCore", "engine"), ("Worker", "worker"))
 _SERVER = re.compile(r"\bvllm\b|sglang|\bray::", re.IGNORECASE)
 _PROXIES = frozenset(("nginx", "haproxy", "envoy", "traefik", "caddy", "docker-proxy"))
+# Programs that listen here for a server that is elsewhere.
+_TUNNELS = frozenset(
+    (
+        "ssh",
+        "sshd",
+        "autossh",
+        "kubectl",
+        "oc",
+        "k9s",
+        "kubefwd",
+        "socat",
+        "chisel",
+        "cloudflared",
+        "tsh",
+        "code",
+        "node",
+    )
+)
 _MAX_PROCESSES = 256
 
 
@@ -29,6 +47,7 @@ class ServerProcesses(msgspec.Struct, frozen=True):
     processes: tuple[ServerProcess, ...] = ()
     argv: tuple[str, ...] = ()
     missing: str = ""  # why nothing was found
+    elsewhere: bool = False  # a tunnel listens, so the server is on another host
 
 
 def find_server(port: int) -> ServerProcesses:
@@ -36,6 +55,9 @@ def find_server(port: int) -> ServerProcesses:
     listeners = _listeners(port)
     if not listeners:
         return ServerProcesses(missing=f"no process that may be seen listens on port {port}")
+    if all(_name(process) in _TUNNELS for process in listeners):
+        tunnel = _name(listeners[0])
+        return ServerProcesses(missing=f"port {port} is a tunnel ({tunnel}); the server is elsewhere", elsewhere=True)
     roots = {root.pid: root for root in map(_root, listeners)}
     members = {process.pid: process for root in roots.values() for process in _tree(root)}
     if all(_name(process) in _PROXIES for process in listeners):

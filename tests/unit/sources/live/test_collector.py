@@ -9,8 +9,10 @@ from aiohttp import web
 
 from servers import counter_page, http_server, pages
 from whystall.errors import NotWritable, UsageError
+from whystall.sources.live import beside
 from whystall.sources.live.access import Access
 from whystall.sources.live.collector import CollectSpec, collect
+from whystall.sources.live.processes import ServerProcesses
 from whystall.sources.live.sink import Row, Sink
 
 
@@ -64,6 +66,13 @@ async def test_an_emulator_or_a_replay_has_no_host_to_read() -> None:
         found = await collect(CollectSpec(url, seconds=2))
     assert found.host is None
     assert list(found.metrics.times) == [1000.0]
+
+
+async def test_behind_a_tunnel_this_host_is_not_read(monkeypatch) -> None:
+    monkeypatch.setattr(beside, "find_server", lambda port: ServerProcesses(missing="a tunnel", elsewhere=True))
+    async with http_server(pages(counter_page(1))) as url:
+        found = await collect(CollectSpec(url, seconds=0.3, interval_s=0.1))
+    assert found.host is None
 
 
 async def test_the_arguments_are_split_and_carry_no_secret() -> None:

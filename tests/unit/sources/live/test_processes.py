@@ -1,6 +1,7 @@
 """Real processes with the titles that vLLM gives its own."""
 
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -8,6 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from whystall.sources.live import processes as module
 from whystall.sources.live.processes import find_server, role_of
 
 # A listener with an engine and a worker below it. Titles are written by running Python under another argv[0].
@@ -55,6 +57,18 @@ def test_the_tree_below_the_listener(server) -> None:
     assert found.processes[0].role == "api"
     assert os.getpid() not in [p.pid for p in found.processes]
     assert not found.missing
+
+
+def test_a_tunnel_is_not_the_server(monkeypatch) -> None:
+    """As with ssh -L or kubectl port-forward: what listens here says nothing of the server's host."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        assert not find_server(port).elsewhere
+        monkeypatch.setattr(module, "_name", lambda process: "kubectl")
+        found = find_server(port)
+    assert found.elsewhere
+    assert found.processes == ()
+    assert "kubectl" in found.missing
 
 
 def test_a_port_that_nobody_listens_on(free_port) -> None:
