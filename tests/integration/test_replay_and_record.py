@@ -17,6 +17,7 @@ from servers import counter_page, http_server, pages
 from whystall.errors import NotARecording, NotWritable, UsageError
 from whystall.model.recording import SeriesTable
 from whystall.sources.files.metrics import read_metrics
+from whystall.sources.files.recording import read_recording
 from whystall.sources.live.clock import CLOCK_HEADER
 from whystall.sources.live.collector import CollectSpec, Progress, collect
 from whystall.sources.live.recorder import Recorder
@@ -106,6 +107,19 @@ async def test_scrapes_that_failed_are_replayed_as_503(tmp_path: Path) -> None:
         found = await collect(CollectSpec(url, seconds=100))
     assert list(found.metrics.times) == [1000.0, 1002.0]
     assert [failed.error for failed in found.metrics.failed] == ["Unavailable"]
+
+
+async def test_the_log_of_a_replay_comes_as_it_came_from_the_server(recording: Path, tmp_path: Path) -> None:
+    log = tmp_path / "server.log"
+    async with serve_replay(recording, speed=0, log=log) as url:
+        found = await collect(CollectSpec(url, seconds=3600, log=log))
+    read = read_recording(recording)
+    later = [at for at, line in enumerate(read.log) if line.t is not None and line.t > read.metrics.times[-1]]
+    inside = read.log[: later[0] if later else None]
+    assert len(inside) > 10
+    assert [(line.t, line.text) for line in found.log if line.text] == [
+        (line.t, line.text) for line in inside if line.text
+    ]
 
 
 async def test_only_recordings_are_replayed(tmp_path: Path) -> None:

@@ -18,13 +18,16 @@ _LOOK_S = 0.25
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0 takes a free one.")
 @click.option("--speed", type=click.FloatRange(0, 10_000), default=1.0, show_default=True, help="0: a page a scrape.")
 @click.option("--loop", is_flag=True, help="Begin again at the end.")
-def replay(folder: Path, port: int, speed: float, loop: bool) -> int:
+@click.option(
+    "--log", type=click.Path(dir_okay=False, path_type=Path), help="Write the recorded log there as it comes due."
+)
+def replay(folder: Path, port: int, speed: float, loop: bool, log: Path | None) -> int:
     """Serve a recording as a live server, on this machine only.
 
     Its time begins with the first scrape. Every answer has the header X-Whystall-Clock with the recording's time, which
     whystall's own scraper follows at any speed. After the last page /metrics answers 410, and the replay ends.
     """
-    asyncio.run(_serve(Replay(folder, speed, loop), port))
+    asyncio.run(_serve(Replay(folder, speed, loop, log), port))
     return 0
 
 

@@ -23,7 +23,7 @@ class Playback:
 
     def __init__(self, folder: Path, loop: bool = False) -> None:
         """Raises NotARecording where ``folder`` holds no page with a time."""
-        self._path = _metrics_file(folder)
+        self.path = _metrics_file(folder)
         self._loop = loop
         self._pages = self._read()
         self._shift = 0.0
@@ -63,7 +63,7 @@ class Playback:
 
     def _read(self) -> Iterator[Scrape]:
         last = float("-inf")
-        for scrape in scrapes(Stream(self._path, LIMIT_BYTES)):
+        for scrape in scrapes(Stream(self.path, LIMIT_BYTES)):
             # A recorder's clock may have stepped back; a clock that is served must not.
             if scrape.t is not None and scrape.t > last and (scrape.whole or scrape.error):
                 last = scrape.t

@@ -16,6 +16,7 @@ from whystall.model.recording import Health
 
 from .files.stream import read_all, read_lines
 from .live.clock import AGE_HEADER, CLOCK_HEADER, MAX_SPEED, MIN_SPEED, SPEED_HEADER, STEP
+from .log_playback import LogPlayback
 from .playback import Playback
 
 HOST = "127.0.0.1"
@@ -29,11 +30,11 @@ class Replay:
 
     With ``speed`` 0 each scrape gets the next page. A page stands until the next was recorded; where a scrape failed
     it answers 503. After the last page ``/metrics`` answers 410, which ends a collection; with ``loop``
-    it begins again.
+    it begins again. The recorded log is appended to the file ``log``, where one is named, as its lines come due.
     """
 
-    def __init__(self, folder: Path, speed: float = 1.0, loop: bool = False) -> None:
-        """Raises NotARecording, and UsageError for a negative speed."""
+    def __init__(self, folder: Path, speed: float = 1.0, loop: bool = False, log: Path | None = None) -> None:
+        """Raises NotARecording, NotWritable, and UsageError for a speed that cannot be."""
         if speed != 0 and not MIN_SPEED <= speed <= MAX_SPEED:
             raise UsageError(
                 f"a speed of {speed:g} cannot be replayed",
@@ -44,6 +45,8 @@ class Replay:
         self._health = _health(folder)
         self._speed = speed
         self._began: float | None = None
+        self._log = LogPlayback(folder, self.playback.path, log) if log else None
+        self._play_log()
 
     def now(self) -> float:
         """The time on the recording's clock."""
@@ -67,12 +70,18 @@ class Replay:
 
     async def _metrics(self, request: web.Request) -> web.Response:
         self._pass_time()
+        self._play_log()
         if self.playback.ended:
             raise web.HTTPGone(text="the recording has ended\n")
         page = self.playback.page
         if page.error:
             raise web.HTTPServiceUnavailable(text=f"this scrape failed when it was recorded: {page.error}\n")
         return web.Response(body=page.page, headers={"Content-Type": _METRICS_TYPE})
+
+    def _play_log(self) -> None:
+        # When a page is asked for, not by a timer: a reader looks at the log after the page.
+        if self._log is not None:
+            self._log.advance_to(self.now())
 
     def _pass_time(self) -> None:
         if self._began is None:
@@ -108,12 +117,14 @@ class Replay:
 
 
 @asynccontextmanager
-async def serve_replay(folder: Path, *, port: int = 0, speed: float = 1.0, loop: bool = False) -> AsyncIterator[str]:
+async def serve_replay(
+    folder: Path, *, port: int = 0, speed: float = 1.0, loop: bool = False, log: Path | None = None
+) -> AsyncIterator[str]:
     """Serves ``folder`` on loopback while the block runs and gives its URL; port 0 takes a free one.
 
-    Raises NotARecording, and UsageError where the port is taken.
+    Raises what :class:`Replay` raises, and UsageError where the port is taken.
     """
-    async with serve(Replay(folder, speed, loop), port) as url:
+    async with serve(Replay(folder, speed, loop, log), port) as url:
         yield url
 
 
