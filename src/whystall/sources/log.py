@@ -249,13 +249,10 @@ def _first(fields: dict[str, Any], names: Sequence[str]) -> Any:
 
 
 def _starts(raw: Sequence[_Raw]) -> list[float]:
-    """The first time of each process that may be the API server: V1 names it, V0 has only one."""
-    first: dict[tuple[str, int | None], float] = {}
-    for line in raw:
-        api = not line.process or line.process.lower().startswith(("apiserver", "mainprocess"))
-        if api and line.naive is not None:
-            first.setdefault((line.process, line.pid), line.naive)
-    return list(first.values())
+    """When the log says that a server starts. A log whose beginning was rotated away does not say so."""
+    return [
+        line.naive for line in raw if line.naive is not None and any(word in line.text[:80] for word in vllm_log.STARTS)
+    ]
 
 
 def _line(raw: _Raw, shift: float | None) -> LogLine:

@@ -3,7 +3,7 @@
 The year is the one that puts the line nearest to the recording, so a log that crosses New Year is read right. The zone
 is a multiple of 15 minutes. It comes, in this order, from
 
-1. ``process_start_time_seconds`` on the page against the API process's first line, which follows within minutes;
+1. ``process_start_time_seconds`` on the page against a line that says that the server starts;
 2. UTC, where that puts some of the log into the recording's window;
 3. the log's last line against the window's end, since a log is mostly copied when a recording ends.
 """
@@ -19,6 +19,8 @@ import msgspec
 
 _QUARTER_S = 900.0
 _FARTHEST_S = 14 * 3600.0
+_START_UP_S = 180.0  # importing takes 5 to 60 s, the engine's own line comes a minute later
+_CLOCK_S = 5.0  # the log's seconds are cut, and two hosts' clocks may differ
 _KEPT = 100_000
 
 
@@ -77,22 +79,31 @@ class LogOffset(msgspec.Struct, frozen=True):
 def offset(starts: Sequence[float], times: Sequence[float], anchor: LogAnchor) -> LogOffset | None:
     """The log's offset; None where there are no times.
 
-    ``starts`` are the first times of the processes that may be the API server, ``times`` all of the log.
+    ``starts`` are the times at which the log says that a server starts, ``times`` all of the log.
     """
     if not times:
         return None
-    if math.isfinite(anchor.process_start):
-        found = [_rounded(start - anchor.process_start) for start in starts]
-        near = [pair for pair in found if abs(pair[0]) <= _FARTHEST_S]
-        if near:
-            return LogOffset(min(near, key=lambda pair: pair[1])[0])
+    zone = _zone(starts, anchor.process_start)
+    if zone is not None:
+        return LogOffset(zone)
     if max(times) >= anchor.start and min(times) <= anchor.end:
         return LogOffset(0.0)
-    fitted, _ = _rounded(max(times) - anchor.end)
+    fitted = _quarter(max(times) - anchor.end)
     return LogOffset(fitted if abs(fitted) <= _FARTHEST_S else 0.0, fitted=True)
 
 
-def _rounded(seconds: float) -> tuple[float, float]:
-    """The nearest quarter of an hour, and how far off it is."""
-    quarter = round(seconds / _QUARTER_S) * _QUARTER_S
-    return quarter, abs(seconds - quarter)
+def _zone(starts: Sequence[float], process_start: float) -> float | None:
+    """The zone that puts a start of the log just after the process's; of several, that of the last start."""
+    if not math.isfinite(process_start):
+        return None
+    zones = [(start, _quarter(start - process_start)) for start in starts]
+    near = [(start, zone) for start, zone in zones if abs(zone) <= _FARTHEST_S]
+    just_after = [zone for start, zone in near if -_CLOCK_S <= start - process_start - zone <= _START_UP_S]
+    if just_after:
+        return just_after[-1]
+    return min(near, key=lambda pair: abs(pair[0] - process_start - pair[1]))[1] if near else None
+
+
+def _quarter(seconds: float) -> float:
+    """The nearest quarter of an hour."""
+    return round(seconds / _QUARTER_S) * _QUARTER_S

@@ -23,8 +23,8 @@ def line(text, t=START):
     return LogLine(t, "INFO", "EngineCore", 1, text)
 
 
-def api(moment, pid=1):
-    return f"(APIServer pid={pid}) INFO {moment:%m-%d %H:%M:%S} [a.py:1] x"
+def api(moment, pid=1, text="non-default args: {}"):
+    return f"(APIServer pid={pid}) INFO {moment:%m-%d %H:%M:%S} [a.py:1] {text}"
 
 
 @pytest.mark.parametrize("hours", [-11.5, -8, -3.75, 0, 1, 5.5, 5.75, 8, 13])
@@ -64,3 +64,16 @@ def test_a_log_over_new_year():
 def test_february_29():
     leap = dt.datetime(2028, 2, 29, 12, tzinfo=dt.UTC).timestamp()
     assert one(api(dt.datetime.fromtimestamp(leap, dt.UTC)), LogAnchor(leap, leap + 9)).t == leap
+
+
+def test_a_log_without_its_beginning_says_nothing_of_the_start():
+    lines = [api(dt.datetime.fromtimestamp(START + k, dt.UTC), text="x") for k in (-3600, 30)]
+    found = read_log(lines, LogAnchor(START, START + 60, process_start=START - 20_000))
+    assert [entry.t for entry in found] == [START - 3600, START + 30]
+
+
+def test_of_two_starts_that_fit_the_last_counts():
+    zone = dt.timezone(dt.timedelta(hours=2))
+    old, new = START - 7_803, START - 590  # two hours earlier to the second, by another zone
+    lines = [api(dt.datetime.fromtimestamp(old, zone), 1), api(dt.datetime.fromtimestamp(new, zone), 2)]
+    assert read_log(lines, LogAnchor(START, START + 60, START - 600))[1].t == new

@@ -31,6 +31,9 @@ STAMP = re.compile(
 BEGINS = re.compile(rf"\s(?=(?:\([^()\s]{{1,80}}(?: [^()]{{0,80}})?\) ?)?{_LEVEL}\s+{_TIME})")
 BEGINS_WITHIN = 400
 
+# Words of lines that stand within a minute or two of the API process's start.
+STARTS = ("non-default args: {", "args: Namespace(", "vLLM API server version", "LLM engine (v")
+
 STATS = re.compile(
     r"(?:Engine (?P<engine>\d{1,5}): |(?P<engines>\d{1,5}) Engines Aggregated: )?"
     r"Avg prompt throughput: (?P<prompt>\d{1,12}(?:\.\d+)?) tokens/s, "
