@@ -16,17 +16,17 @@ import time
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from whystall.emulator.engine.engine import Engine
 from whystall.emulator.engine.options import EngineOptions
 from whystall.emulator.engine.profile import StepProfile
 from whystall.model.recording import Recording
+from whystall.sources.configuration import read_configuration
 from whystall.sources.files.recording import read_recording
 from whystall.state.arrivals import play_load, rebuild_load
-from whystall.state.calibration import fit_front, fit_profile, step_samples
 from whystall.state.counters import increases
+from whystall.state.profile_fit import calibrate
 from whystall.state.series import EngineSeries, split_engines
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -150,21 +150,15 @@ def score(
     """Recorded and emulated figures of one recording (the emulated ones: mean over ``seeds`` placements)."""
     family = CPU if name in CPU else (*H200, *FIT_ONLY)
     others = [n for n in family if n != name]
-    profile = fit_others([loaded[n] for n in others], [options[n] for n in others], name)
+    profile = fit_others([loaded[n] for n in others], name)
     bounds, _ = _ttft_buckets(split_engines(loaded[name].metrics)[0])
     runs = [emulated(loaded[name], options[name], profile, seed, bounds) for seed in range(1, seeds + 1)]
     mean = {key: float(np.mean([run[key] for run in runs])) for key in runs[0]}
     return {"recorded": measured(loaded[name]), "emulated": mean}
 
 
-def fit_others(recordings: list[Recording], options: list[EngineOptions], name: str) -> StepProfile:
-    samples = [
-        step_samples(r.metrics, cache_tokens=o.num_gpu_blocks * o.block_size, token_budget=o.token_budget)
-        for r, o in zip(recordings, options, strict=True)
-    ]
-    graphs = 0 if name.startswith("cpu_") else 512
-    profile = fit_profile([s for s in samples if len(s)], f"without-{name}", max_graph_tokens=graphs)
-    return msgspec.structs.replace(profile, front_s=fit_front([r.metrics for r in recordings]))
+def fit_others(recordings: list[Recording], name: str) -> StepProfile:
+    return calibrate([(recording, read_configuration(recording)) for recording in recordings], f"without-{name}")
 
 
 def show(results: dict[str, dict[str, dict[str, float]]]) -> None:

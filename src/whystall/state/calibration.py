@@ -42,6 +42,7 @@ class StepSamples(msgspec.Struct, frozen=True):
     requests: Floats
     context: Floats
     depth: Floats
+    graphs: Floats  # the largest batch that has a CUDA graph, 0 where there are none
     mixed: Floats
     tokens: Floats
 
@@ -49,10 +50,11 @@ class StepSamples(msgspec.Struct, frozen=True):
         return len(self.seconds)
 
 
-def step_samples(table: SeriesTable, *, cache_tokens: float, token_budget: int) -> StepSamples:
+def step_samples(table: SeriesTable, *, cache_tokens: float, token_budget: int, graph_tokens: int = 512) -> StepSamples:
     """The usable intervals of the first engine of ``table``.
 
-    ``cache_tokens``: tokens that the KV pool holds; ``token_budget``: the most that a step schedules.
+    ``cache_tokens``: tokens that the KV pool holds; ``token_budget``: the most that a step schedules;
+    ``graph_tokens``: the largest captured batch.
     Intervals around preemptions are left out: what they recompute is on no counter.
     """
     engines = split_engines(table)
@@ -96,6 +98,7 @@ def step_samples(table: SeriesTable, *, cache_tokens: float, token_budget: int) 
         requests=decoding,
         context=context,
         depth=depth,
+        graphs=np.full(len(rows), float(graph_tokens)),
         mixed=rows[:, 5 : 5 + groups],
         tokens=rows[:, 5 + groups :],
     )
@@ -193,7 +196,7 @@ _LAUNCHES = ("host_mixed_s", "host_eager_s")
 _NOTHING = 1e-12
 
 
-def fit_profile(samples: Sequence[StepSamples], name: str, *, max_graph_tokens: int = 512) -> StepProfile:
+def fit_profile(samples: Sequence[StepSamples], name: str) -> StepProfile:
     """Coefficients that make the samples' seconds most likely, robustly (Huber) and in proportion (log).
 
     ``error_ratio`` of the result is the median absolute relative residual. Raises TooLittleData.
@@ -206,11 +209,12 @@ def fit_profile(samples: Sequence[StepSamples], name: str, *, max_graph_tokens: 
         )
     scale = float(np.quantile(joined.seconds / joined.steps, 0.1)) / _START["floor_s"]
     first = {name: value * scale for name, value in _START.items()}
+    max_graph_tokens = int(joined.graphs.max())
     if not max_graph_tokens:  # no CUDA graphs: the launches are part of every step
         first |= dict.fromkeys(_LAUNCHES, _NOTHING)
 
     def residuals(logs: Floats) -> Floats:
-        return _residuals(logs, joined, max_graph_tokens)
+        return _residuals(logs, joined)
 
     fitted = _levenberg(np.log(np.asarray(list(first.values()))), residuals)
     values: dict[str, Any] = dict(
@@ -228,7 +232,7 @@ def _together(samples: Sequence[StepSamples]) -> StepSamples:
     def wide(part: Floats) -> Floats:
         return np.pad(part, ((0, 0), (0, groups - part.shape[1])))
 
-    flat = ("seconds", "steps", "requests", "context", "depth")
+    flat = ("seconds", "steps", "requests", "context", "depth", "graphs")
     return StepSamples(
         **{name: np.concatenate([getattr(s, name) for s in samples] or [np.zeros(0)]) for name in flat},
         mixed=np.concatenate([wide(s.mixed) for s in samples] or [np.zeros((0, 1))]),
@@ -236,14 +240,14 @@ def _together(samples: Sequence[StepSamples]) -> StepSamples:
     )
 
 
-def _residuals(logs: Floats, samples: StepSamples, max_graph_tokens: int) -> Floats:
+def _residuals(logs: Floats, samples: StepSamples) -> Floats:
     floor, request, context, graph, eager, token, mixed_context, pair = np.exp(logs)
     s = samples
     decode = floor + request * s.requests + context * s.context
     dense = np.maximum(floor, token * s.tokens)
     attention = (request * s.requests + mixed_context * s.context)[:, None]
     gpu = dense + attention + pair * s.depth[:, None] * np.maximum(s.tokens - s.requests[:, None], 0.0)
-    host = np.where(s.tokens > max_graph_tokens + 0.5, eager, graph)
+    host = np.where(s.tokens > s.graphs[:, None] + 0.5, eager, graph)
     seconds = (s.steps - s.mixed.sum(axis=1)) * decode + (s.mixed * np.maximum(host, gpu)).sum(axis=1)
     return np.asarray(np.log(seconds / s.seconds), dtype=np.float64)
 

@@ -7,6 +7,8 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from math import inf
 
+import msgspec
+
 from .batch import Batch, Outcome
 from .coast import coast
 from .journal import Journal
@@ -17,6 +19,12 @@ from .scheduler import Scheduler
 
 _RETRY_S = 0.02  # how often a face looks again at requests that wait for something else than a step
 OnFinish = Callable[[Request, float], None]
+
+
+def with_captures(profile: StepProfile, options: EngineOptions) -> StepProfile:
+    """The profile as these options leave it: graphs are captured up to twice the seats (vllm.md section 5.5)."""
+    largest = min(profile.max_graph_tokens, 2 * options.max_num_seqs, options.max_num_batched_tokens)
+    return msgspec.structs.replace(profile, max_graph_tokens=largest)
 
 
 def _nobody(_request: Request, _now: float) -> None:
@@ -35,7 +43,7 @@ class Engine:
     ) -> None:
         self.options = options
         self.scheduler = Scheduler(options)
-        self.clock = StepClock(profile, options.async_scheduling)
+        self.clock = StepClock(with_captures(profile, options), options.async_scheduling)
         self.journal = Journal()
         self.now = start
         self.on_finish = on_finish
