@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import get_args
 
-from whystall.model.diagnosis import Coverage, Missing, Signal
+from whystall.model.diagnosis import Coverage, Evidence, Missing, Signal
 from whystall.model.engine_state import EngineState
 from whystall.model.text import Text
 
@@ -27,15 +27,10 @@ HOW = {
     "trace": Text("profile 20 to 50 steps of a replica without traffic", "在无流量的副本上剖析 20 至 50 步"),
 }
 
-# A cause this sure, or this unlikely, is settled: no further signal is asked for it.
-_SETTLED = (0.02, 0.97)
-
-
-def coverage(state: EngineState, entries: dict[str, CauseEntry], probability: dict[str, float]) -> Coverage:
-    """The signals that were read; for each other one the causes it would settle, open ones only where there are any."""
+def coverage(state: EngineState, entries: dict[str, CauseEntry], evidence: dict[str, Evidence]) -> Coverage:
+    """The signals that were read; for each other one the causes that it decides and that lack evidence without it."""
     seen = tuple(signal for signal in get_args(Signal) if signal in state.signals)
-    low, high = _SETTLED
-    open_ = {name for name, p in probability.items() if low < p < high}
+    open_ = {name for name, entry in entries.items() if any(e not in evidence for e in entry.weights)}
     missing = []
     for signal in get_args(Signal):
         if signal in seen:

@@ -46,6 +46,8 @@ class CauseEntry(msgspec.Struct, frozen=True):
     ``logit P(cause | evidence) = bias + sum(weights[id] x strength(id))`` over the evidence that was seen (method.md 2.3);
     the bias is the log odds when nothing speaks for it. ``order`` breaks ties between equally sure causes: the lower one
     stands first. ``limit`` names the server's limit that binds, ``explains_idle`` marks what a healthy server may carry.
+    ``numbers`` are the headline's figure after the title: templates over evidence values (``{queue_delay:~2}``, dots as
+    underscores) and ``{limit}``; the first one whose evidence was seen and speaks for the cause is taken.
     A change of the workload hurts through a limit that it loads: ``acts_through`` names those, and where one of them is
     found the trigger is no surer than the limit.
     ``hurts_as`` names the kinds of loss that it can make (``evidence/symptoms.py``); it is weighed only where one is seen.
@@ -60,6 +62,7 @@ class CauseEntry(msgspec.Struct, frozen=True):
     bias: float
     weights: dict[str, float]
     links: tuple[Link, ...]
+    numbers: tuple[Text, ...]
     first_step: Text
     look_alikes: tuple[LookAlike, ...] = ()
     hurts_as: tuple[str, ...] = ()

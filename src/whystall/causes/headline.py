@@ -2,23 +2,46 @@
 
 from __future__ import annotations
 
-from whystall.model.diagnosis import Cause, Impact, Verdict
+import string
+
+from whystall.model.diagnosis import Cause, Evidence, Impact, Verdict
 from whystall.model.text import Text, plain
 
 from .entry import CauseEntry
 
 
 def headline(
-    verdict: Verdict, causes: tuple[Cause, ...], entries: dict[str, CauseEntry], impact: Impact, why: Text
+    verdict: Verdict,
+    causes: tuple[Cause, ...],
+    entries: dict[str, CauseEntry],
+    evidence: dict[str, Evidence],
+    impact: Impact,
+    why: Text,
 ) -> Text:
     """``why`` words what is open when the verdict is unknown, or what an idle server waits for."""
     if verdict == "bottleneck":
-        top = causes[0]
-        return Text("{title}: {summary}", "{title}：{summary}").format(title=entries[top.id].title, summary=top.summary)
+        return named(causes[0], entries[causes[0].id], evidence)
     if verdict == "unknown":
         return Text("Cannot tell: {why}", "无法判断：{why}").format(why=why)
     extra = Text("; {why}", "；{why}").format(why=why) if why.en else Text("", "")
     return Text("Healthy: {figures}{extra}", "健康：{figures}{extra}").format(figures=_figures(impact), extra=extra)
+
+
+def named(cause: Cause, entry: CauseEntry, evidence: dict[str, Evidence]) -> Text:
+    """The cause's title and the first of its numbers that was seen; the title alone where none was."""
+    values = {e.id.replace(".", "_"): e.value for e in evidence.values() if e.value is not None and e.strength > 0}
+    if cause.limit is not None:
+        values["limit"] = cause.limit.value
+    for number in entry.numbers:
+        if fields(number) <= set(values):
+            parts = {"title": entry.title, "number": number.format(**values)}
+            return Text("{title}: {number}", "{title}：{number}").format(**parts)
+    return entry.title
+
+
+def fields(text: Text) -> set[str]:
+    """The names that a template fills in."""
+    return {name for _, name, _, _ in string.Formatter().parse(text.en) if name}
 
 
 def _figures(impact: Impact) -> Text:

@@ -65,7 +65,7 @@ def judge(state: EngineState, target: str, *, slo: Slo | None = None, notices: t
         engine=state.engine,
         window=_window(state),
         verdict=verdict,
-        headline=headline(verdict, causes, entries, costs, why),
+        headline=headline(verdict, causes, entries, evidence, costs, why),
         causes=causes,
         ruled_out=_ruled_out(entries, evidence, {c.id for c in causes}, scene),
         evidence=tuple(sorted(evidence.values(), key=lambda e: -abs(e.strength))),
@@ -73,7 +73,7 @@ def judge(state: EngineState, target: str, *, slo: Slo | None = None, notices: t
         anomalies=tuple(e.id for e in evidence.values() if e.anomaly),
         impact=costs,
         identities=state.identities,
-        coverage=coverage(state, entries, probability),
+        coverage=coverage(state, entries, evidence),
         limits=state.limits,
         warnings=notices,
     )

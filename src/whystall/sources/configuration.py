@@ -88,10 +88,16 @@ def _configuration(
         lora=_has(found, flags, "lora_config", "enable_lora"),
         profiler=text(found, "profiler") or text(found, "profiler_config.profiler"),
         weights_bytes=memory.weights_bytes,
-        kv_cache_bytes=memory.kv_cache_bytes or number(found, "kv_cache_memory_bytes"),
+        kv_cache_bytes=_kv_bytes(memory, found),
         graph_bytes=memory.graph_bytes,
         max_graph_batch=_largest_graph(found),
     )
+
+
+def _kv_bytes(memory: start_up.Memory, found: Mapping[str, Setting]) -> float | None:
+    """Bytes of the KV pool a GPU: what was available or asked for, less what an override of the blocks leaves unused."""
+    available = memory.kv_cache_bytes or number(found, "kv_cache_memory_bytes")
+    return available * memory.kv_share if available else None
 
 
 def _limits(found: Mapping[str, Setting]) -> tuple[Limit, ...]:

@@ -24,6 +24,7 @@ class Memory(msgspec.Struct, frozen=True):
 
     weights_bytes: float | None = None
     kv_cache_bytes: float | None = None
+    kv_share: float = 1.0  # of the available KV bytes that an override of the blocks leaves in use
     graph_bytes: float | None = None
     device_bytes: float | None = None
 
@@ -91,9 +92,16 @@ def memory_of(log: Sequence[LogLine]) -> Memory:
     return Memory(
         weights_bytes=_most(events, "model_loading"),
         kv_cache_bytes=_most(events, "kv_memory"),
+        kv_share=next((share for line in log if (share := _override_share(line.text)) is not None), 1.0),
         graph_bytes=_most(events, "graph_memory") or _most(events, "graph_capture"),
         device_bytes=max(total, default=None),
     )
+
+
+def _override_share(text: str) -> float | None:
+    """ "Overriding num_gpu_blocks=58348 with num_gpu_blocks_override=2500": the second over the first."""
+    found = vllm_settings.BLOCKS_OVERRIDE.search(text)
+    return int(found[2]) / int(found[1]) if found and int(found[1]) > 0 else None
 
 
 def _most(events: Sequence[LogEvent], id: str) -> float | None:

@@ -49,6 +49,12 @@ CAUSE = CauseEntry(
             ),
         ),
     ),
+    numbers=(
+        Text(
+            "{queue_delay:~2} s wait, {arrivals_bursty:.0f} times as uneven as chance",
+            "等待 {queue_delay:~2} 秒，不均匀度为随机的 {arrivals_bursty:.0f} 倍",
+        ),
+    ),
     first_step=Text(
         "Spread the arrivals (client-side pacing, jitter in batch jobs) or keep headroom for the peak.",
         "分散到达（客户端限速、批任务加抖动），或为峰值预留余量。",

@@ -40,6 +40,12 @@ CAUSE = CauseEntry(
             ),
         ),
     ),
+    numbers=(
+        Text(
+            "a pool of {clients_pool:.0f} requests",
+            "并发池为 {clients_pool:.0f}",
+        ),
+    ),
     first_step=Text(
         "If more throughput is wanted, raise the client's concurrency; the server has room.",
         "若需要更高吞吐，提高客户端并发；服务器仍有余量。",

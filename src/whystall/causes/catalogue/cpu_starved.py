@@ -75,6 +75,20 @@ CAUSE = CauseEntry(
             optional=True,
         ),
     ),
+    numbers=(
+        Text(
+            "stopped {cpu_throttled:.0%} of the time by its quota",
+            "{cpu_throttled:.0%} 的时间被配额停顿",
+        ),
+        Text(
+            "ready without a CPU {cpu_run_delay:~2} s a second",
+            "每秒 {cpu_run_delay:~2} 秒就绪却无 CPU",
+        ),
+        Text(
+            "front end slow at {cpu_wanted:.2f} of a core",
+            "前端在 {cpu_wanted:.2f} 个核上就已变慢",
+        ),
+    ),
     first_step=Text(
         "Give the server more cores: lift the cgroup's CPU quota or the affinity mask (two cores for API and engine, "
         "one a GPU worker, and some to spare).",

@@ -38,6 +38,12 @@ CAUSE = CauseEntry(
             ),
         ),
     ),
+    numbers=(
+        Text(
+            "no progress for {progress_frozen:.0f} s",
+            "{progress_frozen:.0f} 秒没有进展",
+        ),
+    ),
     first_step=Text(
         "Save the evidence first (py-spy dump of EngineCore and workers, the last log lines, dmesg for Xid), then "
         "restart this replica.",

@@ -62,6 +62,12 @@ CAUSE = CauseEntry(
             optional=True,
         ),
     ),
+    numbers=(
+        Text(
+            "GPU idle {step_host_gap:.0%} with work at hand",
+            "GPU 在有活时空闲 {step_host_gap:.0%}",
+        ),
+    ),
     first_step=Text(
         "Check that asynchronous scheduling is on (the log says so at the start); profile ten seconds of the "
         "EngineCore process with py-spy.",

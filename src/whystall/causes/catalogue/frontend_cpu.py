@@ -53,6 +53,12 @@ CAUSE = CauseEntry(
             optional=True,
         ),
     ),
+    numbers=(
+        Text(
+            "{front_residual:~2} s before the engine",
+            "进入引擎前耗去 {front_residual:~2} 秒",
+        ),
+    ),
     first_step=Text(
         "Raise --api-server-count (metrics move to multiprocess mode), or stream in larger pieces with "
         "--stream-interval.",

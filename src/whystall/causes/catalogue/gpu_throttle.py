@@ -63,6 +63,16 @@ CAUSE = CauseEntry(
             optional=True,
         ),
     ),
+    numbers=(
+        Text(
+            "clock held down {gpu_held_down:.0%} of the time",
+            "{gpu_held_down:.0%} 的时间时钟被压低",
+        ),
+        Text(
+            "power limit at {gpu_cap_lowered:.0%} of its rating",
+            "功率上限为额定值的 {gpu_cap_lowered:.0%}",
+        ),
+    ),
     first_step=Text(
         "Check cooling and the power limit (nvidia-smi -q -d PERFORMANCE,POWER); restore the limit or move the "
         "replica to another GPU.",

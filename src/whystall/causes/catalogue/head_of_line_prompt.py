@@ -52,6 +52,12 @@ CAUSE = CauseEntry(
             ),
         ),
     ),
+    numbers=(
+        Text(
+            "{prompts_victims:.0f} others late for each",
+            "每个拖慢另外 {prompts_victims:.0f} 个",
+        ),
+    ),
     first_step=Text(
         "Cap one request's chunk with --long-prefill-token-threshold, or send giants to a replica of their own.",
         "用 --long-prefill-token-threshold 限制单个请求的分块，或把巨型提示送到单独的副本。",

@@ -82,6 +82,12 @@ CAUSE = CauseEntry(
             optional=True,
         ),
     ),
+    numbers=(
+        Text(
+            "blocks short in {kv_saturated:.0%} of the wait",
+            "{kv_saturated:.0%} 的排队时间缺块",
+        ),
+    ),
     first_step=Text(
         "Give the pool more bytes (fp8 KV cache after an accuracy check, a higher memory share where free memory "
         "allows, more GPUs) or admit less work; a smaller token budget does not help.",

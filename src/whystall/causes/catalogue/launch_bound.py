@@ -55,6 +55,12 @@ CAUSE = CauseEntry(
             ),
         ),
     ),
+    numbers=(
+        Text(
+            "GPU idle {step_host_gap:.0%}, CUDA graphs off",
+            "GPU 空闲 {step_host_gap:.0%}，CUDA graph 关闭",
+        ),
+    ),
     first_step=Text(
         "Start without --enforce-eager: CUDA graphs replay a step's kernels in one launch (start-up takes longer, "
         "some memory goes to the graphs).",

@@ -40,6 +40,12 @@ CAUSE = CauseEntry(
             ),
         ),
     ),
+    numbers=(
+        Text(
+            "{outputs_longer:.1f} times those before",
+            "为此前的 {outputs_longer:.1f} 倍",
+        ),
+    ),
     first_step=Text(
         "Bound max_tokens, or find the client or template that stopped ending its answers.",
         "限制 max_tokens，或找出不再正常结束回答的客户端或模板。",

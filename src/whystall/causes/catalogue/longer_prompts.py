@@ -42,6 +42,12 @@ CAUSE = CauseEntry(
             ),
         ),
     ),
+    numbers=(
+        Text(
+            "{prompts_longer:.1f} times those before",
+            "为此前的 {prompts_longer:.1f} 倍",
+        ),
+    ),
     first_step=Text(
         "Find who sends the longer prompts (compare request_prompt_tokens by client or tenant); size the pool for "
         "them or bound them.",

@@ -37,6 +37,12 @@ CAUSE = CauseEntry(
             ),
         ),
     ),
+    numbers=(
+        Text(
+            "{demand_low:.1f} requests run",
+            "运行 {demand_low:.1f} 个请求",
+        ),
+    ),
     first_step=Text(
         "Nothing to mend here: more requests at once would use the GPU better.",
         "此处无需修复：同时发送更多请求可以更好地利用 GPU。",

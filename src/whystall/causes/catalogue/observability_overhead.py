@@ -50,6 +50,12 @@ CAUSE = CauseEntry(
             ),
         ),
     ),
+    numbers=(
+        Text(
+            "a standstill of {progress_stalled:.0f} s",
+            "停顿 {progress_stalled:.0f} 秒",
+        ),
+    ),
     first_step=Text(
         "Profile a replica without traffic, bounded by 20 to 50 steps and without stacks.",
         "在无流量的副本上剖析，限制在 20 至 50 步，且不带调用栈。",

@@ -60,6 +60,12 @@ CAUSE = CauseEntry(
             optional=True,
         ),
     ),
+    numbers=(
+        Text(
+            "the queue grows by {queue_growing:~2} a second",
+            "队列每秒增长 {queue_growing:~2}",
+        ),
+    ),
     first_step=Text(
         "Add replicas or shed load (--max-num-queued-reqs); no batch setting creates the missing capacity.",
         "增加副本或削减负载（--max-num-queued-reqs）；任何批处理设置都补不上缺失的容量。",

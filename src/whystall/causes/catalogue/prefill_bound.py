@@ -74,6 +74,12 @@ CAUSE = CauseEntry(
             optional=True,
         ),
     ),
+    numbers=(
+        Text(
+            "{prefill_busy:.0%} busy, {queue_delay:~2} s wait",
+            "繁忙 {prefill_busy:.0%}，等待 {queue_delay:~2} 秒",
+        ),
+    ),
     first_step=Text(
         "Bring fewer prompt tokens to the GPU (shared prefixes first in the prompt so that the cache finds them) or "
         "add replicas; a larger --max-num-batched-tokens buys little here.",

@@ -57,6 +57,12 @@ CAUSE = CauseEntry(
             optional=True,
         ),
     ),
+    numbers=(
+        Text(
+            "ITL {itl_mixed_steps:.1f} times the usual",
+            "ITL 为平常的 {itl_mixed_steps:.1f} 倍",
+        ),
+    ),
     first_step=Text(
         "Bound the chunk: a smaller --max-num-batched-tokens or --long-prefill-token-threshold (and chunked prefill "
         "on) trades TTFT of long prompts for ITL of all.",

@@ -50,6 +50,12 @@ CAUSE = CauseEntry(
             optional=True,
         ),
     ),
+    numbers=(
+        Text(
+            "hit rate down by {prefix_lost:.0%}",
+            "命中率下降 {prefix_lost:.0%}",
+        ),
+    ),
     first_step=Text(
         "Look at the first tokens of the prompts: a timestamp, an id or a new template in front makes every prefix "
         "unique. Check cache resets, router affinity and cache_salt.",

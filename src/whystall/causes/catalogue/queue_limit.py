@@ -49,6 +49,16 @@ CAUSE = CauseEntry(
             optional=True,
         ),
     ),
+    numbers=(
+        Text(
+            "{queue_refused:.0%} of them",
+            "占 {queue_refused:.0%}",
+        ),
+        Text(
+            "{client_refused:.0%} of them",
+            "占 {client_refused:.0%}",
+        ),
+    ),
     first_step=Text(
         "Decide what the limit protects: raise --max-num-queued-reqs if TTFT has room (it counts running requests "
         "too), else add capacity.",

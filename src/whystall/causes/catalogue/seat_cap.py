@@ -65,6 +65,16 @@ CAUSE = CauseEntry(
             optional=True,
         ),
     ),
+    numbers=(
+        Text(
+            "{limit:.0f} of {limit:.0f} run, {queue_delay:~2} s wait",
+            "{limit:.0f} 个席位全满，等待 {queue_delay:~2} 秒",
+        ),
+        Text(
+            "requests wait {queue_delay:~2} s",
+            "请求等待 {queue_delay:~2} 秒",
+        ),
+    ),
     first_step=Text(
         "Raise --max-num-seqs (restart); ITL rises a little with the batch. Lowering it makes the queue longer.",
         "提高 --max-num-seqs（需重启）；ITL 会随批量略升。调低它只会让队列更长。",

@@ -73,6 +73,12 @@ CAUSE = CauseEntry(
             optional=True,
         ),
     ),
+    numbers=(
+        Text(
+            "{budget_full:.0%} full at {limit:.0f}, {queue_delay:~2} s wait",
+            "{limit:.0f} 已用 {budget_full:.0%}，等待 {queue_delay:~2} 秒",
+        ),
+    ),
     first_step=Text(
         "Raise --max-num-batched-tokens (restart): TTFT falls, the ITL tail rises with the longer steps.",
         "提高 --max-num-batched-tokens（需重启）：TTFT 下降，ITL 尾部随步时变长而上升。",

@@ -91,3 +91,6 @@ COMMAND_LINE = re.compile(
 )
 DEVICE_MEMORY = re.compile(r"Free memory on device \S{0,20} ?\([\d.]{1,12}/([\d.]{1,12}) GiB\) on startup")
 DEVICES = ("cuda", "rocm", "cpu", "xpu", "tpu", "hpu", "neuron")
+
+# The pool as profiled, and the one that the operator asked for instead.
+BLOCKS_OVERRIDE = re.compile(r"Overriding num_gpu_blocks=(\d{1,12}) with num_gpu_blocks_override=(\d{1,12})")
