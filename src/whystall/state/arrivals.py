@@ -25,6 +25,7 @@ from .series import EngineSeries, split_engines
 Floats = NDArray[np.float64]
 _SAME = 0.03  # a closed loop's size wavers by who is between two requests at the moment of a scrape
 _LEAST_PLATEAU = 5  # scrapes
+_RECENT = 30
 _EXPLAINED = 0.05  # lengths are classes where their means explain the sums to 5%
 
 
@@ -88,7 +89,7 @@ def _segments(
     for first, last in pairwise(edges):
         clients = sizes.get(first, 0)
         number = int(came[first:last].sum())
-        recent = kinds[min(used, len(kinds) - 1) :]  # who had no first token yet is like those of this stretch
+        recent = kinds[-max(_RECENT, len(kinds[used:]) // 4) :]  # who had no first token yet is like the last who had
         own = [kinds[i] if i < len(kinds) else rng.choice(recent) for i in range(used, used + number)]
         arrivals: list[Arrival] = []
         for i in range(first, last) if not clients else ():
