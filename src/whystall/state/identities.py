@@ -52,7 +52,7 @@ def _waiting(state: EngineState) -> Identity:
 def _ratio(name: str, value: float, over: float, residence: float, seconds: float, text: Text) -> Identity:
     if not over > 0 or not residence > 0:
         return Identity(name, None, None, text)
-    ratio = value / over
+    ratio = float(value / over)
     enough = seconds >= _MIN_SECONDS and seconds >= _MIN_RESIDENCES * residence
     tolerance = max(_RESIDENCE_TOLERANCE, residence / seconds)
     return Identity(name, ratio, abs(ratio - 1) <= tolerance if enough else None, text)
