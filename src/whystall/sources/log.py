@@ -175,13 +175,13 @@ def _raw(line: str, clock: NaiveClock) -> _Raw:
     if first == "{" and (found := _json(line, clock)) is not None:
         return found
     stamped = vllm_log.STAMP.match(line) if first.isdigit() else None
-    raw = _owned(_from_its_start(line[stamped.end() :] if stamped else line), clock)
+    raw = _owned(from_its_start(line[stamped.end() :] if stamped else line), clock)
     if stamped:
         raw.t = _iso(stamped["iso"], None)
     return raw
 
 
-def _from_its_start(line: str) -> str:
+def from_its_start(line: str) -> str:
     """Without the name of a pod or service that stands before vLLM's own beginning."""
     if line[:1] in _BEGINNINGS:
         return line

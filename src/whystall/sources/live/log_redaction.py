@@ -8,7 +8,7 @@ from typing import Any
 
 from whystall.model.recording import LogLine
 from whystall.sources.dialects import vllm_log
-from whystall.sources.log import read_events, read_iterations, read_stats
+from whystall.sources.log import from_its_start, read_events, read_iterations, read_stats
 
 from .scrubber import Scrubber
 
@@ -42,8 +42,9 @@ class LogRedactor:
         if line.startswith("{"):
             return self._json(line)
         stamp = _matched(vllm_log.STAMP, line)
-        owner = _matched(vllm_log.PROCESS, line[len(stamp) :])
-        rest = line[len(stamp) + len(owner) :]
+        rest = from_its_start(line[len(stamp) :])  # the name of a pod or service before it goes
+        owner = _matched(vllm_log.PROCESS, rest)
+        rest = rest[len(owner) :]
         start = stamp + self._scrubber.names.replace(owner)
         for form in (vllm_log.LINE, vllm_log.UVICORN):
             if match := form.match(rest):
