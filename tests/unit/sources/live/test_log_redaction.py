@@ -23,7 +23,7 @@ def test_a_line_that_no_diagnosis_reads_keeps_its_time_only() -> None:
     assert redact("ValueError: tell me of acme") is None
 
 
-@pytest.mark.parametrize("before", ["acme-pod-1 vllm ", "acme-1  | ", "[pod/acme/vllm] ", "2026-11-30 01:00:00.353 | "])
+@pytest.mark.parametrize("before", ["acme-pod-1 vllm ", "acme-1  | ", "[pod/acme/vllm] "])
 def test_the_name_of_a_pod_before_a_line_goes(before: str) -> None:
     assert redact(before + PREFIX + "Using max model len 4096") == PREFIX + "Using max model len 4096"
     assert redact(before + PREFIX + "hello") == PREFIX + REMOVED
