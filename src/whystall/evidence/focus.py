@@ -32,10 +32,6 @@ class Focus(msgspec.Struct, frozen=True):
     hurts: bool
     onset: Onset | None
     kinds: dict[str, float]
-    flags: dict[str, Bools]
-
-    def seconds(self, state: EngineState) -> float:
-        return float(state.dt[self.inside].sum())
 
 
 def focus(state: EngineState, slo: Slo | None = None) -> Focus:
@@ -44,7 +40,7 @@ def focus(state: EngineState, slo: Slo | None = None) -> Focus:
     best = _hang(state, flags["stall"]) or max(_episodes(state, flags), key=lambda e: e[2], default=None)
     m = len(state.dt)
     if best is None:
-        return Focus(np.ones(m, dtype=bool), np.zeros(m, dtype=bool), False, None, {}, flags)
+        return Focus(np.ones(m, dtype=bool), np.zeros(m, dtype=bool), False, None, {})
     start, stop, _ = best
     inside = np.zeros(m, dtype=bool)
     inside[start:stop] = True
@@ -52,7 +48,7 @@ def focus(state: EngineState, slo: Slo | None = None) -> Focus:
     seconds = state.dt[inside].sum()
     kinds = {kind: float(state.dt[flag & inside].sum() / seconds) for kind, flag in flags.items()}
     onset = _onset(state, start) if before.any() else None
-    return Focus(inside, before, True, onset, kinds, flags)
+    return Focus(inside, before, True, onset, kinds)
 
 
 def _hang(state: EngineState, stall: Bools) -> tuple[int, int, float] | None:

@@ -44,11 +44,6 @@ class EngineSeries:
         rows = [by_bound[b] for b in bounds] + [by_bound.get(float("inf"), [])]
         return np.asarray(bounds), np.stack([self._sum(r) for r in rows])
 
-    def labels(self, name: str) -> dict[str, str]:
-        """Labels of the last seen series of an info metric, empty where there is none."""
-        rows = self.rows(name)
-        return dict(self._table.keys[rows[-1]].labels) if rows else {}
-
     def _sum(self, rows: list[int]) -> Floats:
         values = self._table.values[rows]
         seen = (values >= 0) & (values < _LARGEST)

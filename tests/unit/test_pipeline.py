@@ -1,0 +1,200 @@
+"""The flow on input that no healthy server gives: an answer that holds what it says, or a refusal by name."""
+
+import json
+import re
+import warnings
+
+import jsonschema
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import hostile
+from cases.window import START
+from whystall.errors import MixedServers, NotMetrics, TooLittleData, WhystallError
+from whystall.model.recording import FailedScrape, InputWarning, SeriesKey, SeriesTable
+from whystall.model.text import Text
+from whystall.pipeline import compare, diagnose, states_of
+from whystall.reports.json import JsonRenderer
+from whystall.reports.schema import schema
+
+SCHEMA = jsonschema.Draft202012Validator(schema("diagnosis"))
+NOT_A_NUMBER = re.compile(r'"[^"]*\b(?:nan|inf)\b[^"]*"')
+WINDOWS = {"calm": hostile.calm, "incident": hostile.incident}
+
+
+@pytest.fixture(autouse=True)
+def strict_arithmetic():
+    """What numpy only warns of is an error here. Underflow to 0 is what is wanted of tiny likelihoods."""
+    with np.errstate(all="raise", under="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield
+
+
+def answer(recording):
+    """The diagnosis as the published object, checked; the name of the error where it was refused."""
+    try:
+        finding = diagnose(recording)
+    except WhystallError as error:
+        return type(error).__name__ if error.hint else ""
+    for lang in ("en", "zh"):
+        text = JsonRenderer().render(finding, lang)
+        assert "NaN" not in text
+        assert "Infinity" not in text
+        assert NOT_A_NUMBER.findall(text) == []
+        body = json.loads(text)
+        SCHEMA.validate(body)
+    return body
+
+
+@pytest.mark.parametrize("window", WINDOWS)
+@pytest.mark.parametrize("change", hostile.CHANGES)
+def test_hostile_input_gets_an_answer(change, window):
+    assert answer(hostile.CHANGES[change](WINDOWS[window]()))
+
+
+# What does not touch the pool, the queue or the names that we know must not change what is found.
+HARMLESS = {
+    "nothing",
+    "restart, told",
+    "three engines",
+    "V0",
+    "Ray",
+    "old names beside new",
+    "10,000 series",
+    "no buckets",
+    "no +Inf bucket",
+    "bad bounds",
+    "client empty",
+    "GPU NaN",
+    "GPU bits not seen",
+    "GPU elsewhere",
+    "host NaN",
+    "host sparse",
+    "host without cores",
+    "host elsewhere",
+    "scrapes far apart",
+}
+
+
+@pytest.mark.parametrize("change", sorted(HARMLESS))
+def test_what_does_not_matter_changes_no_answer(change):
+    found = answer(hostile.CHANGES[change](hostile.incident()))
+    assert (found["verdict"], found["causes"][0]["id"]) == ("bottleneck", "kv_capacity")
+    assert answer(hostile.CHANGES[change](hostile.calm()))["verdict"] == "healthy"
+
+
+# Where next to nothing was seen there is nothing to call healthy.
+BLIND = {
+    "all NaN",
+    "every other NaN",
+    "counters NaN",
+    "counters infinite",
+    "counters huge",
+    "counters negative",
+    "gauges huge",
+    "gauges infinite",
+    "gauges negative",
+    "running NaN",
+    "running alone",
+    "gauges alone",
+    "one scrape",
+    "two scrapes",
+    "all at one moment",
+}
+
+
+@pytest.mark.parametrize("window", WINDOWS)
+@pytest.mark.parametrize("change", sorted(BLIND))
+def test_what_was_not_seen_is_not_healthy(change, window):
+    found = answer(hostile.CHANGES[change](WINDOWS[window]()))
+    assert found["verdict"] == "unknown"
+    assert "太少" in found["headline"]
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 2**32), st.sampled_from(sorted(WINDOWS)))
+def test_any_corruption_gets_an_answer(seed, window):
+    with np.errstate(all="raise", under="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert answer(hostile.corrupted(WINDOWS[window](), seed))
+
+
+def test_a_restart_is_named_and_no_rate_is_taken_across_it():
+    recording = hostile.restarted(hostile.calm(), told=True)
+    diagnosis = diagnose(recording).diagnosis
+    assert [w.id for w in diagnosis.warnings] == ["restart"]
+    (state,) = states_of(recording)
+    assert "20" in diagnosis.warnings[0].text.en
+    assert (~state.valid).sum() == 1
+    assert np.nanmax(state.generation_tokens / state.dt) == pytest.approx(10 / 0.015)
+
+
+def test_failed_scrapes_and_unknown_names_are_named():
+    recording = hostile.with_many_series(hostile.calm(), 3)
+    recording = hostile.with_table(recording, failed=(FailedScrape(START + 3.5, "TimeoutError"),))
+    recording = msgspec.structs.replace(recording, warnings=(InputWarning("truncated_gzip", Text("cut", "截断")),))
+    warned = {notice.id: notice.text for notice in diagnose(recording).diagnosis.warnings}
+    assert set(warned) == {"truncated_gzip", "failed_scrapes", "unknown_metrics"}
+    assert "vllm:not_yet_known_total" in warned["unknown_metrics"].en
+    assert all(text.zh != text.en for text in warned.values())
+
+
+def test_several_engines_are_diagnosed_each_and_the_worst_stands_outside():
+    calm, full = hostile.several_engines(hostile.window(hostile.CALM, hostile.CALM), 3), hostile.incident()
+    rows = [row for row, key in enumerate(calm.metrics.keys) if key.label("engine") == "1"]
+    index = {key.name + key.label("le"): row for row, key in enumerate(full.metrics.keys)}
+    values = calm.metrics.values.copy()
+    for row in rows:
+        key = calm.metrics.keys[row]
+        values[row] = full.metrics.values[index[key.name + key.label("le")]]
+    finding = diagnose(hostile.with_table(calm, values=values))
+    assert [one.engine.id for one in finding.diagnosis.engines] == ["0", "1", "2"]
+    assert [one.verdict for one in finding.diagnosis.engines] == ["healthy", "bottleneck", "healthy"]
+    assert finding.diagnosis.engine.id == "1"
+    assert [one.diagnosis.engine.id for one in finding.engines] == ["0", "1", "2"]
+    assert finding.timeline is finding.engines[1].timeline
+
+
+def test_another_programs_page_is_refused():
+    other = hostile.only(hostile.calm(), lambda key: key.name == "process_cpu_seconds_total")
+    with pytest.raises(NotMetrics) as caught:
+        diagnose(other)
+    assert caught.value.hint
+
+
+def test_no_page_at_all_is_too_little():
+    failed = (FailedScrape(START, "ConnectionRefusedError"),)
+    empty = msgspec.structs.replace(hostile.calm(), metrics=msgspec.structs.replace(SeriesTable.empty(), failed=failed))
+    with pytest.raises(TooLittleData, match="ConnectionRefusedError"):
+        diagnose(empty)
+
+
+def test_pages_of_two_servers_in_turn_are_refused():
+    table = hostile.calm().metrics
+    started = np.where(np.arange(len(table.times)) % 2, START - 50, START - 900)
+    keys = (*table.keys, SeriesKey("process_start_time_seconds"))
+    with pytest.raises(MixedServers):
+        diagnose(hostile.with_table(hostile.calm(), keys=keys, values=np.vstack([table.values, started])))
+
+
+def test_one_counter_that_falls_is_no_second_server():
+    """Without a start time the counters tell; one alone may be a gauge with a counter's name."""
+    recording = hostile.with_values(
+        hostile.calm(), ("vllm:num_preemptions",), lambda row: row[::-1] + np.arange(41) % 2
+    )
+    assert answer(recording)["verdict"] == "healthy"
+
+
+def test_what_differs_between_two_recordings():
+    found = compare(hostile.calm(), hostile.incident())
+    assert found.figures
+
+
+def test_the_answer_does_not_depend_on_the_order_of_the_series():
+    recording = hostile.incident()
+    table, order = recording.metrics, np.random.default_rng(3).permutation(len(recording.metrics.keys))
+    mixed = hostile.with_table(recording, keys=tuple(table.keys[i] for i in order), values=table.values[order])
+    assert answer(mixed) == answer(recording)
