@@ -13,10 +13,12 @@ class BlockPool:
     Free blocks form a queue whose head is reused first. A freed block that no key points to goes to the head, a
     cached one to the tail, so the tail end of the queue is the cache in least-recently-used order. A free block that
     is hit leaves the queue; its old place stays as a ghost, counted in ``_ghosts``, and is skipped when it comes up.
-    A key is never a plain int: those mark blocks that only the request of that number can hit again.
+
+    A cached block has either a key that others may have too, then its holders are counted, or the number of the only
+    request that can hit it again: such marks are plain ints, which keys never are.
     """
 
-    __slots__ = ("_cached", "_free", "_ghosts", "_keys", "_references", "caching", "free_count", "num_blocks")
+    __slots__ = ("_cached", "_free", "_ghosts", "_holders", "_keys", "caching", "free_count", "num_blocks")
 
     def __init__(self, num_blocks: int, caching: bool) -> None:
         self.num_blocks = num_blocks
@@ -24,7 +26,7 @@ class BlockPool:
         self.free_count = num_blocks - 1
         self._free: deque[int] = deque(range(1, num_blocks))
         self._ghosts: dict[int, int] = {}
-        self._references = [0] * num_blocks
+        self._holders: dict[int, int] = {}  # of blocks with a key
         self._keys: list[Hashable | None] = [None] * num_blocks
         self._cached: dict[Hashable, int | dict[int, None]] = {}
 
@@ -46,33 +48,32 @@ class BlockPool:
         return found
 
     def count_free(self, blocks: Iterable[int]) -> int:
-        """How many of ``blocks`` nobody holds: taking them uses up free capacity."""
-        references = self._references
-        return sum(1 for block in blocks if not references[block])
+        """How many of these cached ``blocks`` nobody holds: taking them uses up free capacity."""
+        holders = self._holders
+        return sum(1 for block in blocks if not holders.get(block))
 
     def touch(self, blocks: Iterable[int]) -> None:
-        """Hold ``blocks`` once more; free ones leave the queue."""
-        references = self._references
+        """Hold these cached ``blocks`` once more; free ones leave the queue."""
+        holders = self._holders
         for block in blocks:
-            if not references[block]:
+            held = holders.get(block)
+            if not held:
                 self._ghosts[block] = self._ghosts.get(block, 0) + 1
                 self.free_count -= 1
-            references[block] += 1
+            if held is not None:
+                holders[block] = held + 1
 
     def take(self, count: int) -> list[int]:
         """``count`` blocks from the head of the queue; those that were cached lose their key."""
         pop = self._free.popleft
         taken = [pop() for _ in range(count)] if not self._ghosts else self._take_real(count)
         self.free_count -= count
-        references = self._references
-        keys = self._keys
-        for block in taken:
-            references[block] = 1
-            key = keys[block]
-            if key is not None:
+        if self.caching:
+            keys = self._keys
+            if self._cached:
+                self._forget(taken)
+            for block in taken:
                 keys[block] = None
-                if key.__class__ is not int:
-                    self._forget(block, key)
         return taken
 
     def _take_real(self, count: int) -> list[int]:
@@ -89,21 +90,29 @@ class BlockPool:
                 ghosts[block] = left - 1
         return taken
 
-    def _forget(self, block: int, key: Hashable) -> None:
-        held = self._cached[key]
-        if isinstance(held, int):
-            del self._cached[key]
-            return
-        del held[block]
-        if not held:
-            del self._cached[key]
+    def _forget(self, blocks: Iterable[int]) -> None:
+        """Let no key point to ``blocks`` any more."""
+        keys, cached = self._keys, self._cached
+        for block in blocks:
+            key = keys[block]
+            if key is None or key.__class__ is int:
+                continue
+            del self._holders[block]
+            held = cached[key]
+            if isinstance(held, int):
+                del cached[key]
+                continue
+            del held[block]
+            if not held:
+                del cached[key]
 
     def cache(self, blocks: Sequence[int], keys: Sequence[Hashable]) -> None:
-        """Let ``keys`` point to the full ``blocks``. Several blocks may hold the same content; the first is found."""
+        """Let ``keys`` point to full ``blocks`` of one holder. The first of several blocks with one content is found."""
         cached = self._cached
         known = self._keys
         for block, key in zip(blocks, keys, strict=True):
             known[block] = key
+            self._holders[block] = 1
             other = cached.setdefault(key, block)
             if other is not block and other != block:
                 if isinstance(other, int):
@@ -122,21 +131,23 @@ class BlockPool:
         known = self._keys
         return list(takewhile(lambda block: known[block] == owner, blocks))
 
-    def release(self, blocks: Sequence[int]) -> None:
-        """Let go of a request's ``blocks``, given in the order in which it got them: its last are reused first."""
-        references = self._references
-        keys = self._keys
-        plain: list[int] = []
-        cached: list[int] = []
-        for block in reversed(blocks):
-            left = references[block] - 1
-            references[block] = left
-            if not left:
-                (plain if keys[block] is None else cached).append(block)
-        plain.reverse()
+    def release(self, blocks: Sequence[int], shared: int, cached: int) -> None:
+        """Let go of a request's ``blocks``, in the order in which it got them: its last are reused first.
+
+        The first ``cached`` of them are cached, of which the first ``shared`` have keys that others may have too.
+        """
+        plain = blocks[cached:]
         self._free.extendleft(plain)
-        self._free.extend(cached)
-        self.free_count += len(plain) + len(cached)
+        own = blocks[shared:cached]
+        self._free.extend(reversed(own))
+        self.free_count += len(plain) + len(own)
+        holders = self._holders
+        for block in reversed(blocks[:shared]):
+            left = holders[block] - 1
+            holders[block] = left
+            if not left:
+                self._free.append(block)
+                self.free_count += 1
 
     def withhold(self, count: int) -> int:
         """Take up to ``count`` free blocks out of the pool for good, so that it is smaller; returns how many."""
@@ -144,8 +155,3 @@ class BlockPool:
         self.take(count)
         self.num_blocks -= count
         return count
-
-    def reset(self) -> None:
-        """Forget all cached prefixes, as ``/reset_prefix_cache`` does; blocks in use stay in use."""
-        self._cached.clear()
-        self._keys = [None] * len(self._keys)

@@ -95,7 +95,9 @@ class Scheduler:
 
     def free_blocks(self, request: Request) -> None:
         self.cache_known(request)
-        self.pool.release(request.blocks)
+        cached = request.cached_blocks
+        shared = request.content.shared_blocks(cached, self.options.block_size) if cached else 0
+        self.pool.release(request.blocks, shared, cached)
         request.blocks = []
         request.cached_blocks = 0
         self.blocked = False
