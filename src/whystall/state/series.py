@@ -9,6 +9,8 @@ from whystall.model.recording import SeriesKey, SeriesTable
 from whystall.sources.dialects import Quantity, quantity, shadowed
 
 Floats = NDArray[np.float64]
+# Every engine that has served a request has it; a rank that runs elsewhere has only gauges.
+_MARK = "iteration_tokens_total"
 _ENGINE_LABELS = ("engine", "ReplicaId")
 # None of our quantities is below zero or comes near this: a value that does is damage and counts as not seen.
 _LARGEST = 1e18
@@ -62,10 +64,13 @@ def split_engines(table: SeriesTable) -> list[EngineSeries]:
     engines = sorted(owner for owner in set(owners) if any(owner) and not _is_part(owner, set(owners)))
     if not engines:
         return [EngineSeries(table, None, known)] if known else []
-    return [
+    split = [
         EngineSeries(table, engine, [pair for pair, owner in zip(known, owners, strict=True) if _fits(owner, engine)])
         for engine in engines
     ]
+    # In multiprocess mode a page may carry idle gauges of ranks that run on other hosts; only their own pages say more.
+    here = [series for series in split if series.rows(_MARK, "count")]
+    return here or split
 
 
 def _known(table: SeriesTable) -> list[tuple[int, Quantity]]:
