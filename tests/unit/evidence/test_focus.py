@@ -1,0 +1,58 @@
+import pytest
+
+from scenes import scene_of
+from whystall.evidence.focus import Focus
+from whystall.model.slo import Slo
+
+QUEUED = {"seconds": 30, "waiting": 40, "queue_s": 8}
+
+
+def focus_of(*phases: dict, slo: Slo | None = None) -> Focus:
+    return scene_of(*phases, slo=slo).focus
+
+
+def test_a_calm_window_is_looked_at_whole() -> None:
+    found = focus_of({})
+    assert not found.hurts
+    assert found.inside.all()
+    assert not found.before.any()
+    assert found.onset is None
+
+
+def test_an_incident_after_a_healthy_start() -> None:
+    found = focus_of({}, QUEUED)
+    assert found.hurts
+    assert found.inside[21:].all()
+    assert not found.inside[:19].any()
+    assert found.before[:19].all()
+    assert found.onset is not None
+    assert found.onset.seconds == pytest.approx(20, abs=1)
+    assert found.kinds["queue"] > 0.9
+
+
+def test_there_from_the_start_has_no_onset() -> None:
+    found = focus_of(QUEUED)
+    assert found.hurts
+    assert found.onset is None
+    assert not found.before.any()
+
+
+def test_waves_are_one_episode() -> None:
+    wave = {"seconds": 6, "waiting": 40, "queue_s": 8}
+    found = focus_of({}, wave, {"seconds": 5}, wave, {"seconds": 5}, wave, {})
+    assert found.inside[22:46].all()
+
+
+def test_a_wave_that_drains_is_none() -> None:
+    assert not focus_of({}, {"seconds": 2, "waiting": 5}, {}).hurts
+
+
+def test_a_hang_at_the_end_is_the_incident_whatever_hurt_before() -> None:
+    found = focus_of({}, QUEUED, {"seconds": 40, "stopped": True, "waiting": 40})
+    assert found.inside[52:].all()
+    assert not found.inside[:48].any()
+
+
+def test_a_promise_moves_what_is_late() -> None:
+    slow = {"seconds": 30, "itl_ms": 60, "rate": 0.1}
+    assert not focus_of(slow, slo=Slo(itl_p95_s=0.2)).hurts

@@ -1,0 +1,36 @@
+import pytest
+
+from scenes import scene_of
+from whystall.evidence.impact import impact
+from whystall.model.slo import Slo
+
+QUEUED = {"seconds": 30, "waiting": 40, "queue_s": 8}
+
+
+def test_the_cost_is_that_of_the_incident() -> None:
+    found = impact(scene_of({}, QUEUED))
+    assert found.ttft_mean_s == pytest.approx(8.025, rel=0.05)
+    assert found.itl_mean_s == pytest.approx(0.010, rel=0.01)
+    assert found.queue_s == pytest.approx(10, rel=0.1)
+    assert found.tokens_per_s == pytest.approx(800, rel=0.05)
+    assert found.requests_affected_ratio == pytest.approx(1.0, abs=0.1)
+    assert found.window_s == pytest.approx(30, abs=1)
+
+
+def test_a_healthy_window_costs_nobody() -> None:
+    assert impact(scene_of({})).requests_affected_ratio == 0.0
+
+
+def test_refused_requests_are_affected() -> None:
+    found = impact(scene_of({"seconds": 30, "refused": 4.0}))
+    assert found.rejected_per_s == pytest.approx(4.0)
+    assert found.requests_affected_ratio == pytest.approx(0.5)
+
+
+def test_a_promise_decides_who_is_late() -> None:
+    assert impact(scene_of(QUEUED, slo=Slo(ttft_p95_s=60.0))).requests_affected_ratio == 0.0
+
+
+def test_what_was_not_seen_is_none() -> None:
+    found = impact(scene_of({"rate": 0.0, "running": 0}))
+    assert (found.ttft_p95_s, found.itl_p95_s, found.e2e_p95_s) == (None, None, None)
