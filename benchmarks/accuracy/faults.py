@@ -15,6 +15,8 @@ import tempfile
 import time
 from pathlib import Path
 
+import msgspec
+
 from whystall.emulator.engine.options import EngineOptions
 from whystall.emulator.engine.workload import LengthClass
 from whystall.emulator.profiles import load_profile
@@ -65,9 +67,27 @@ def found(fault: str, folder: Path, at: float) -> tuple[str, list[str]]:
     return diagnosis.verdict, [cause.id for cause in diagnosis.causes]
 
 
+def healthy_hour(swing: float = 0.45, window_s: float = 60.0) -> dict[str, int]:
+    """Verdicts of an emulated hour under a load that swings, window by window."""
+    plain = serving("healthy")
+    traffic = msgspec.structs.replace(plain.traffic, swing=swing, period_s=400.0)
+    deployment = Deployment(msgspec.structs.replace(plain, traffic=traffic), start=1_790_000_000.0)
+    verdicts: dict[str, int] = {}
+    for _ in range(int(3600 / window_s)):
+        with tempfile.TemporaryDirectory() as folder:
+            record_run(deployment, Path(folder), seconds=window_s)
+            verdict = diagnose(read_recording(Path(folder))).diagnosis.verdict
+        verdicts[verdict] = verdicts.get(verdict, 0) + 1
+    return verdicts
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("ids", nargs="*", default=["healthy", *FAULTS])
+    parser.add_argument("--hour", action="store_true", help="An emulated healthy hour instead.")
+    if parser.parse_args().hour:
+        print(healthy_hour())
+        return 0
     rows: dict[str, dict[str, object]] = {}
     for fault in parser.parse_args().ids:
         with tempfile.TemporaryDirectory() as folder:
