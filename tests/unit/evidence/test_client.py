@@ -1,0 +1,41 @@
+import msgspec
+import numpy as np
+import pytest
+
+from scenes import scene_of
+from whystall.evidence.client import client
+from whystall.model.diagnosis import Evidence
+from whystall.model.engine_state import ClientState
+from whystall.model.recording import ClientColumns
+
+
+def seen(ttft_s: float = 0.025, refused: float = 0.0, lag_s: float = 0.0) -> dict[str, Evidence]:
+    scene = scene_of({})
+    n, m = 40, len(scene.state.dt)
+    zero = np.zeros(n)
+    rows = ClientColumns(zero, zero, zero, zero, zero, np.full(n, ttft_s), zero, zero, zero, zero, (None,) * n)
+    sent = np.full(m, 2.0)
+    view = ClientState(rows, sent, sent * refused, sent * refused, sent * 0 + ttft_s, lag_s, 8.0)
+    scene.state = msgspec.structs.replace(scene.state, client=view)
+    return {evidence.id: evidence for evidence in client(scene)}
+
+
+def test_refusals_by_their_share() -> None:
+    assert seen(refused=0.3)["client.refused"].strength >= 1
+    assert seen()["client.refused"].strength < 0
+    assert seen(refused=0.3)["client.refused"].value == pytest.approx(0.3)
+
+
+def test_what_the_network_adds_to_ttft() -> None:
+    assert seen(ttft_s=0.9)["client.gap"].strength >= 1
+    assert seen(ttft_s=0.9)["client.gap"].value == pytest.approx(0.875, abs=0.01)
+    assert seen()["client.gap"].strength < 0
+
+
+def test_a_generator_that_sends_late_limits_itself() -> None:
+    assert seen(lag_s=0.2)["client.send_lag"].strength > 0.5
+    assert seen(lag_s=0.0)["client.send_lag"].strength < 0.1
+
+
+def test_without_a_client_there_is_none() -> None:
+    assert list(client(scene_of({}))) == []

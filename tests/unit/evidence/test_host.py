@@ -1,0 +1,28 @@
+import pytest
+
+from scenes import evidence_of
+
+SLOW = {"seconds": 30, "front_s": 0.7}
+
+
+@pytest.mark.parametrize(
+    ("id", "change"),
+    [
+        ("api.core", {"api_cores": 1.0}),
+        ("engine.core", {"engine_cores": 1.0, "host_busy": 0.4}),
+        ("cpu.run_delay", {"run_delay": 0.6, "host_busy": 0.9}),
+        ("cpu.throttled", {"throttled": 0.4, "host_busy": 0.4}),
+        ("cpu.crowded", {"host_busy": 1.0, "load_per_cpu": 3.0}),
+    ],
+)
+def test_a_shortage_speaks_and_its_absence_speaks_against(id: str, change: dict) -> None:
+    assert evidence_of({**SLOW, **change})[id].strength > 0.4
+    spared = {"api_cores": 0.1, "engine_cores": 0.2, "host_busy": 0.2, "run_delay": 0.0, "throttled": 0.0}
+    assert evidence_of({**SLOW, **spared})[id].strength < 0
+
+
+def test_without_the_host_there_is_no_evidence_of_it() -> None:
+    found = evidence_of(SLOW)
+    assert "engine.core" not in found
+    assert "cpu.run_delay" not in found
+    assert "cpu.crowded" not in found

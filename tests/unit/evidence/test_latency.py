@@ -1,0 +1,31 @@
+from scenes import evidence_of
+
+WORK = {"seconds": 30, "rate": 0.1}
+
+
+def test_prompts_that_hold_up_decoding_are_told_from_slow_steps() -> None:
+    """The same mean ITL: with prompts in the slow intervals it is theirs, without them it is not."""
+    heavy = {"seconds": 30, "itl_ms": 60, "rate": 4.0, "prompt": 4000, "steps": 10.0}
+    slow = {"seconds": 30, "itl_ms": 60, "rate": 0.1}
+    assert evidence_of(WORK, heavy)["itl.mixed_steps"].strength > 0.3
+    assert evidence_of(WORK, slow)["itl.mixed_steps"].strength <= 0
+
+
+def test_single_freezes_show_in_the_tail_only() -> None:
+    assert evidence_of({**WORK, "slow_tokens": [0.001, 2500]})["itl.frozen"].strength > 0.5
+    assert evidence_of(WORK)["itl.frozen"].strength < 0
+
+
+def test_the_front_end_is_what_is_left_of_ttft() -> None:
+    assert evidence_of({"seconds": 30, "front_s": 0.7})["front.residual"].strength >= 1
+    assert evidence_of({"seconds": 30})["front.residual"].strength < 0
+
+
+def test_an_idle_gpu_under_steps_is_the_hosts_doing() -> None:
+    assert evidence_of({"seconds": 30, "gpu": {"util": 0.15}})["step.host_gap"].strength >= 1
+    assert evidence_of({"seconds": 30, "gpu": {"util": 0.98}})["step.host_gap"].strength < 0
+    assert "step.host_gap" not in evidence_of({"seconds": 30})
+
+
+def test_an_idle_gpu_between_requests_is_demand() -> None:
+    assert evidence_of({"seconds": 30, "gpu": {"util": 0.15}, "steps": 10.0})["step.host_gap"].strength < 0

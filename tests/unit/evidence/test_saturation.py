@@ -1,0 +1,57 @@
+import pytest
+
+from scenes import evidence_of
+
+QUEUE = {"seconds": 30, "waiting": 40, "queue_s": 8}
+
+
+def strength(id: str, *phases: dict, **case: object) -> float:
+    return evidence_of(*phases, **case)[id].strength
+
+
+def test_a_wait_speaks_from_where_it_is_felt() -> None:
+    assert strength("queue.delay", QUEUE) == 1.5
+    assert strength("queue.delay", {}) < 0
+
+
+def test_a_growing_queue_is_told_from_a_long_one() -> None:
+    growing = {**QUEUE, "waiting": list(range(0, 60, 2))}
+    assert strength("queue.growing", growing) >= 1
+    assert strength("queue.growing", QUEUE) < 0
+
+
+@pytest.mark.parametrize(("kv", "sign"), [(0.99, 1), (0.3, -1)])
+def test_blocks_bind_where_the_next_prompt_does_not_fit(kv: float, sign: int) -> None:
+    assert strength("kv.saturated", {**QUEUE, "kv": kv}) * sign > 0.2
+
+
+def test_blocks_bind_below_full_use_where_prompts_are_long() -> None:
+    """600 free blocks hold 9,600 tokens, less than one prompt: usage 0.97 of a pool of 20,000 blocks."""
+    assert strength("kv.saturated", {**QUEUE, "kv": 0.955, "prompt": 16000}) > 0.5
+    assert strength("kv.saturated", {**QUEUE, "kv": 0.955, "prompt": 100}) < 0
+
+
+def test_preemptions_speak_by_their_rate() -> None:
+    assert strength("kv.preemptions", {**QUEUE, "kv": 0.99, "preemptions": 2.0}) > 0.5
+    assert strength("kv.preemptions", {**QUEUE}) <= 0
+
+
+def test_seats_are_full_at_the_limit_and_nowhere_else() -> None:
+    assert strength("seats.full", {**QUEUE, "running": 64}) >= 1
+    assert strength("seats.full", {**QUEUE, "running": 40}) < 0
+
+
+def test_refusals_speak_by_their_share() -> None:
+    assert strength("queue.refused", {**QUEUE, "refused": 4.0}) > 0.5
+    assert strength("queue.refused", QUEUE) < 0
+
+
+def test_the_budget_is_full_where_steps_hold_it() -> None:
+    full = {**QUEUE, "rate": 8.0, "prompt": 4096, "steps": 4.0, "itl_ms": 250, "running": 4}
+    assert strength("budget.full", full) > 0
+    assert strength("budget.full", QUEUE) < 0
+
+
+def test_what_is_not_on_the_page_gives_no_evidence() -> None:
+    found = evidence_of({"rate": 0.0, "running": 0, "seconds": 10})
+    assert "queue.growing" not in found

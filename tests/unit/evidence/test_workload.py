@@ -1,0 +1,64 @@
+import pytest
+
+from scenes import evidence_of, scene_of
+from whystall.evidence.workload import arrivals
+
+HURT = {"seconds": 40, "waiting": 40, "queue_s": 8}
+
+
+@pytest.mark.parametrize(
+    ("id", "change"),
+    [
+        ("prompts.longer", {"prompt": 800}),
+        ("outputs.longer", {"output": 800}),
+        ("requests.more", {"rate": 16.0}),
+    ],
+)
+def test_a_shift_is_seen_with_its_size_and_onset(id: str, change: dict) -> None:
+    found = evidence_of({"seconds": 30}, {**HURT, **change})[id]
+    assert found.value == pytest.approx(4.0, rel=0.15)
+    assert found.strength >= 1
+    assert found.anomaly
+    assert found.onset is not None
+    assert found.onset.seconds == pytest.approx(30, abs=2)
+
+
+def test_the_same_load_has_no_shift() -> None:
+    found = evidence_of({"seconds": 30}, HURT)
+    assert all(found[id].strength < 0 for id in ("prompts.longer", "outputs.longer"))
+    assert not any(found[id].anomaly for id in ("prompts.longer", "outputs.longer"))
+
+
+def test_without_a_past_there_is_no_shift_to_speak_of() -> None:
+    assert "prompts.longer" not in evidence_of(HURT)
+
+
+def test_a_lost_prefix_cache() -> None:
+    lost = evidence_of({"seconds": 30, "cached": 0.8}, {**HURT, "cached": 0.0})["prefix.lost"]
+    assert lost.value == pytest.approx(0.8, abs=0.05)
+    assert lost.strength >= 1
+    kept = evidence_of({"seconds": 30, "cached": 0.8}, {**HURT, "cached": 0.8})["prefix.lost"]
+    assert kept.strength < 0
+
+
+def test_arrivals_are_finishes_and_what_is_held() -> None:
+    scene = scene_of({"running": [4, 6, 8, 8]})
+    held = [2, 2, 0, -4] * 5
+    assert arrivals(scene)[1:5].tolist() == pytest.approx([4 + h for h in (held * 2)[0:4]])
+
+
+def test_giant_prompts_are_many_medians() -> None:
+    mix = [[0.95, 200], [0.05, 16000]]
+    assert evidence_of({**HURT, "prompt": mix})["prompts.giant"].strength >= 1
+    assert evidence_of(HURT)["prompts.giant"].strength < 0
+
+
+def test_low_demand_is_few_running_and_none_waiting() -> None:
+    assert evidence_of({"running": 1, "rate": 0.5})["demand.low"].strength > 0.5
+    assert evidence_of({"running": 40})["demand.low"].strength < 0
+    assert evidence_of(HURT)["demand.low"].strength == -1.5
+
+
+def test_a_clients_pool_is_flat_and_waits_for_nobody() -> None:
+    assert evidence_of({"seconds": 30, "running": 20})["clients.pool"].strength >= 1
+    assert evidence_of({"seconds": 30, "running": [5, 9, 13, 20, 2, 7, 11, 3]})["clients.pool"].strength < 0
