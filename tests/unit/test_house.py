@@ -22,6 +22,9 @@ BROAD_EXCEPT = "cli/__init__.py"
 # Modules tested under another name: folders of tables that YAML cases test, and modules that only make sense together.
 TESTED_ELSEWHERE = {
     "causes/catalogue": "tests/cases, one file a cause",
+    "emulator/engine": "tests/unit/emulator/engine/test_parity.py, step by step against the real scheduler",
+    "emulator/server": "tests/unit/emulator/server and tests/integration/test_emulator.py, over real HTTP",
+    "cli/emulate.py": "tests/integration/test_emulator.py",
     "cli/verbs.py": "tests/unit/cli/test_main.py",
     "cli/__init__.py": "tests/unit/cli/test_main.py",
     "__main__.py": "tests/unit/cli/test_main.py",
