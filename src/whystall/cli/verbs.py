@@ -20,7 +20,7 @@ VERBS = {
     "top": "Show servers live in the terminal.",
     "profile": "Profile some steps of a server, and say where their time went.",
     "trace": "Say where a step's, a request's or a rank's time went.",
-    "calibrate": "Fit the engine's model to a server.",
+    "calibrate": "Fit the engine's model to a server that was recorded.",
     "emulate": "Serve an emulated vLLM with the faults you set.",
     "lab": "Run real vLLM servers under faults, and see whether they are found.",
     "whatif": "Say what a change would buy, before making it.",
