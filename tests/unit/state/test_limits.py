@@ -1,54 +1,57 @@
+"""Limits read off plateaus, and the plateaus that are none."""
+
+import numpy as np
 import pytest
 
-from cases.window import recording_of
-from whystall.model.configuration import Configuration
-from whystall.model.diagnosis import Limit
-from whystall.state.engine import engine_states
+from states import blank, state_of
 
-DECODING = {"seconds": 20, "rate": 2.0, "prompt": 100, "output": 400, "itl_ms": 10, "kv": 0.2}
+QUEUED = {"seconds": 40, "running": 16, "waiting": 12, "kv": 0.3, "rate": 8, "prompt": 100, "output": 100, "queue_s": 2}
 
 
-def inferred(*phases: dict, limits: tuple[Limit, ...] = ()) -> dict[str, float]:
-    (state,) = engine_states(recording_of({"phases": list(phases)}), Configuration(limits=limits))
-    assert all(limit.known == "inferred" for limit in state.limits if limit not in limits)
-    return {limit.name: limit.value for limit in state.limits}
+def inferred(state):
+    return {limit.name: limit.value for limit in state.limits if limit.known == "inferred"}
 
 
-def test_seats_from_a_plateau_under_a_queue() -> None:
-    assert inferred({**DECODING, "running": [16, 16, 15, 16], "waiting": 9})["max_num_seqs"] == 16
+def test_running_flat_under_a_queue_shows_the_seats():
+    assert inferred(state_of(QUEUED)) == {"max_num_seqs": 16}
+
+
+def test_a_gauge_that_dips_when_requests_leave_still_shows_them():
+    assert inferred(state_of({**QUEUED, "running": [16, 16, 15, 16, 14]})) == {"max_num_seqs": 16}
+
+
+def test_what_is_known_is_not_inferred():
+    assert inferred(state_of(QUEUED, argv=("--max-num-seqs", "32"))) == {}
 
 
 @pytest.mark.parametrize(
     "phase",
     [
-        {**DECODING, "running": 16, "waiting": 0},  # nothing waits, so nothing says that more would not run
-        {**DECODING, "running": [16, 9, 12, 14], "waiting": 9},  # no plateau
-        {**DECODING, "running": 16, "waiting": 9, "kv": 0.99},  # blocks are what is waited for
-        {**DECODING, "running": 16, "waiting": 9, "preemptions": 1},
-        {**DECODING, "running": 16, "waiting": 9, "seconds": 2},  # too short
+        {**QUEUED, "waiting": 0},  # a client's pool also holds running flat
+        {**QUEUED, "kv": 0.99},  # short of blocks, running is flat at what fits
+        {**QUEUED, "preemptions": 1.0},
+        {**QUEUED, "running": [16, 9, 12, 14, 11]},
+        {**QUEUED, "seconds": 5},
+        {**QUEUED, "running": 0},
     ],
+    ids=["nobody waits", "no blocks", "preemptions", "running moves", "too short", "nobody runs"],
 )
-def test_no_seats_without_one(phase: dict) -> None:
-    assert "max_num_seqs" not in inferred(phase)
+def test_what_is_no_seat_cap(phase):
+    assert inferred(state_of(phase)) == {}
 
 
-def test_a_known_limit_is_left_alone() -> None:
-    known = Limit("max_num_seqs", 256.0, "reported", "log")
-    assert inferred({**DECODING, "running": 16, "waiting": 9}, limits=(known,))["max_num_seqs"] == 256
+def test_steps_full_of_prompts_under_a_queue_show_the_budget_and_no_seats():
+    phase = {**QUEUED, "running": 8, "prompt": 3000, "rate": 4, "steps": 6, "itl_ms": 160}
+    found = inferred(state_of(phase))
+    assert set(found) == {"max_num_batched_tokens"}
+    assert found["max_num_batched_tokens"] == pytest.approx((4 * 3000 + 8 / 0.16) / 6, rel=0.01)
 
 
-def test_the_token_budget_where_prompts_fill_the_steps() -> None:
-    phase = {
-        "seconds": 20,
-        "running": 4,
-        "waiting": 9,
-        "kv": 0.2,
-        "rate": 8.0,
-        "prompt": 2048,
-        "itl_ms": 100,
-        "steps": 8.0,
-    }
-    found = inferred(phase)
-    tokens = 8 * 2048 + 4 / 0.1
-    assert found["max_num_batched_tokens"] == pytest.approx(tokens / 8, abs=1)
-    assert "max_num_seqs" not in found
+def test_a_wave_of_prompts_shows_no_budget():
+    calm = {"seconds": 40, "running": 8, "rate": 2, "kv": 0.3, "prompt": 100, "output": 100}
+    wave = {**QUEUED, "running": 8, "prompt": 3000, "rate": 4, "steps": 6, "itl_ms": 160, "seconds": 10}
+    assert "max_num_batched_tokens" not in inferred(state_of(calm, wave))
+
+
+def test_nothing_seen_shows_nothing():
+    assert inferred(blank(np.ones(10))) == {}

@@ -1,155 +1,173 @@
+"""Samples of GPU, host and client on the scrapes' intervals."""
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from whystall.model.recording import ClientColumns, GpuColumns, HostColumns, ProcessColumns
 from whystall.state.signals import client_state, gpu_state, host_state
 
+COLUMNS = (
+    *("util_ratio", "mem_util_ratio", "mem_used_bytes", "mem_total_bytes", "power_w", "power_limit_w"),
+    *("temp_c", "sm_clock_hz", "mem_clock_hz", "pcie_tx_bytes_per_s", "pcie_rx_bytes_per_s"),
+)
 EDGES = np.array([100.0, 101.0, 102.0, 104.0])
 
 
-def gpus(t: list[float], power: list[float], gpu: list[int] | None = None, bits: list[int] | None = None) -> GpuColumns:
+def gpu(t, bits=None, device=None, **columns):
     n = len(t)
-    nothing = np.full(n, np.nan)
+    floats = {name: np.full(n, np.nan) for name in COLUMNS}
     return GpuColumns(
-        t=np.array(t),
-        gpu=np.array(gpu or [0] * n),
-        name=("H200",) * n,
-        util_ratio=np.full(n, 0.9),
-        mem_util_ratio=nothing,
-        mem_used_bytes=np.linspace(1e9, 2e9, n),
-        mem_total_bytes=np.full(n, 5e9),
-        power_w=np.array(power),
-        power_limit_w=np.full(n, 700.0),
-        temp_c=nothing,
-        sm_clock_hz=np.full(n, 1.5e9),
-        mem_clock_hz=nothing,
-        throttle_reasons=np.array(bits or [0] * n),
-        pcie_tx_bytes_per_s=nothing,
-        pcie_rx_bytes_per_s=nothing,
-        sm_max_clock_hz=1.98e9,
+        t=np.asarray(t, dtype=float),
+        gpu=np.zeros(n, dtype=np.int64) if device is None else np.asarray(device),
+        name=("NVIDIA H200",) * n,
+        throttle_reasons=np.asarray([-1] * n if bits is None else bits),
+        **{**floats, **{name: np.asarray(value, dtype=float) for name, value in columns.items()}},
     )
 
 
-def test_gpu_samples_fall_into_their_intervals() -> None:
-    state = gpu_state(gpus([100.5, 101.0, 101.5, 105.0], [100, 200, 500, 9999], bits=[1, 4, -1, 8]), EDGES)
-    assert state is not None
-    assert state.power_w[:2].tolist() == [150, 500]  # an edge belongs to the interval that it ends
-    assert np.isnan(state.power_w[2])
-    assert state.throttle_bits.tolist() == [5, -1, -1]
-    assert (state.max_clock_hz, state.mem_total_bytes) == (1.98e9, 5e9)
-
-
-def test_gpus_are_averaged_and_counted() -> None:
-    state = gpu_state(gpus([100.5, 100.5], [100, 300], gpu=[0, 1]), EDGES)
-    assert state is not None
-    assert (state.power_w[0], state.devices) == (200, 2)
-
-
-def test_no_gpu_sample_in_the_window() -> None:
-    assert gpu_state(None, EDGES) is None
-    assert gpu_state(gpus([], []), EDGES) is None
-    assert gpu_state(gpus([99.0, 200.0], [1, 1]), EDGES) is None
-
-
-def process(
-    role: str, cpu_s: list[float], delay: list[float] | None = None, allowed: int | None = None
-) -> ProcessColumns:
-    n = len(cpu_s)
-    waited = np.array(delay) if delay else None
-    return ProcessColumns(role, 1, role, np.array(cpu_s), np.full(n, 1e9), waited, allowed)
-
-
-def host(*processes: ProcessColumns, t: tuple[float, ...] = (100, 101, 102, 103, 104)) -> HostColumns:
-    n = len(t)
+def host(t, processes=(), **columns):
+    nothing = np.full(len(t), np.nan)
     return HostColumns(
-        t=np.array(t, dtype=float),
-        load1=np.full(n, 4.0),
-        cpus=8,
-        busy_ratio=np.full(n, 0.5),
-        processes=processes,
-        throttled_s=np.arange(n) * 0.25,
+        t=np.asarray(t, dtype=float),
+        load1=np.asarray(columns.pop("load1", nothing)),
+        cpus=columns.pop("cpus", 4),
+        busy_ratio=np.asarray(columns.pop("busy_ratio", nothing)),
+        processes=tuple(processes),
+        **columns,
     )
 
 
-def test_cores_are_rates_of_cumulative_seconds() -> None:
-    state = host_state(host(process("engine", [0, 1, 2, 2.5, 3], delay=[0, 0.5, 0.5, 0.5, 0.5])), EDGES)
-    assert state is not None
-    assert np.allclose(state.engine_cores, [1, 1, 0.5])
-    assert np.allclose(state.run_delay_ratio, [0.5, 0, 0])
-    assert np.allclose(state.throttled_ratio, 0.25)
-    assert np.allclose(state.load_per_cpu, 0.5)
-    assert np.isnan(state.api_cores).all()
+def process(role, cpu, **more):
+    cpu = np.asarray(cpu, dtype=float)
+    return ProcessColumns(role, 1, role, cpu, np.full(len(cpu), 1e9), **more)
 
 
-def test_the_busiest_process_of_a_role_counts() -> None:
-    state = host_state(host(process("api", [0, 0.2, 0.4, 0.6, 0.8]), process("api", [0, 0.9, 1.8, 2.7, 3.6])), EDGES)
-    assert state is not None
-    assert np.allclose(state.api_cores, 0.9)
-
-
-def test_the_tightest_affinity_of_the_server_counts() -> None:
-    rows = [0.0] * 5
-    state = host_state(
-        host(process("engine", rows, allowed=4), process("api", rows, allowed=2), process("other", rows, allowed=1)),
-        EDGES,
-    )
-    assert state is not None
-    assert state.allowed_cpus == 2
-
-
-def test_a_process_that_started_anew_has_no_rate_across_it() -> None:
-    state = host_state(host(process("engine", [5, 6, 0.5, 1.5, 2.5])), EDGES)
-    assert state is not None
-    assert np.isnan(state.engine_cores[1])
-
-
-def test_one_host_row_says_nothing() -> None:
-    assert host_state(None, EDGES) is None
-    assert host_state(host(t=(100,)), EDGES) is None
-
-
-def clients(sent: list[float], e2e: list[float], error: list[str | None] | None = None) -> ClientColumns:
+def client(sent, e2e=1.0, ttft=0.1, error=None, intended=None):
     n = len(sent)
-    column = np.full(n, 0.1)
+    sent = np.asarray(sent, dtype=float)
+    column = np.full(n, 10.0)
     return ClientColumns(
-        intended=np.array(sent) - 0.05,
-        sent=np.array(sent),
-        prompt_tokens=np.full(n, 10.0),
-        output_tokens=np.full(n, 20.0),
+        intended=sent if intended is None else np.asarray(intended, dtype=float),
+        sent=sent,
+        prompt_tokens=column,
+        output_tokens=column,
         chunks=column,
-        ttft_s=column,
-        e2e_s=np.array(e2e),
+        ttft_s=np.broadcast_to(np.asarray(ttft, dtype=float), n),
+        e2e_s=np.broadcast_to(np.asarray(e2e, dtype=float), n),
         itl_p50_s=column,
         itl_p99_s=column,
         itl_max_s=column,
-        error=tuple(error or [None] * n),
+        error=tuple(error or (None,) * n),
     )
 
 
-def test_client_rows_of_the_window() -> None:
-    state = client_state(clients([99.0, 100.5, 100.6, 101.5], [1, 1, 1, 1]), EDGES)
-    assert state is not None
-    assert state.sent.tolist() == [2, 1, 0]
-    assert len(state.rows.sent) == 3
-    assert state.send_lag_p99_s == pytest.approx(0.05)
+def test_a_sample_belongs_to_the_interval_that_it_ends_in():
+    state = gpu_state(gpu([99.0, 100.0, 100.5, 101.0, 101.5, 103.0, 104.0, 104.5], power_w=range(8)), EDGES)
+    np.testing.assert_array_equal(state.power_w, [2.5, 4.0, 5.5])
 
 
-def test_errors_and_refusals() -> None:
-    state = client_state(clients([100.5, 100.6, 100.7], [1, 1, 1], [None, "HTTP 503", "timeout"]), EDGES)
-    assert state is not None
-    assert (state.errors.sum(), state.rejected.sum()) == (2, 1)
+def test_devices_are_averaged_and_counted():
+    state = gpu_state(gpu([100.5, 100.5], device=[0, 1], util_ratio=[0.2, 0.6]), EDGES)
+    np.testing.assert_array_equal(state.util_ratio, [0.4, np.nan, np.nan])
+    assert state.devices == 2
 
 
-@pytest.mark.parametrize(
-    ("sent", "e2e", "open_at_once"),
-    [([100.1, 100.2, 100.3], [1, 1, 1], 3), ([100.1, 100.2, 100.3], [0.1, 0.1, 0.1], 1), ([100.5, 101.0], [2, 0.1], 2)],
-)
-def test_most_requests_open_at_once(sent: list[float], e2e: list[float], open_at_once: int) -> None:
-    state = client_state(clients(sent, e2e), EDGES)
-    assert state is not None
-    assert state.max_in_flight == open_at_once
+def test_throttle_bits_are_joined_and_unseen_ones_say_nothing():
+    state = gpu_state(gpu([100.2, 100.4, 101.5], bits=[0x4, 0x20, -1]), EDGES)
+    assert state.throttle_bits.tolist() == [0x24, -1, -1]
 
 
-def test_no_client_row_in_the_window() -> None:
-    assert client_state(None, EDGES) is None
-    assert client_state(clients([50.0], [1.0]), EDGES) is None
+def test_the_highest_clock_is_the_boards_where_it_is_known():
+    samples = gpu([99.0, 100.5, 101.5], sm_clock_hz=[1.9e9, 1.2e9, 0.0])
+    assert gpu_state(samples, EDGES).max_clock_hz == 1.9e9
+    np.testing.assert_array_equal(gpu_state(samples, EDGES).sm_clock_hz, [1.2e9, np.nan, np.nan])
+
+
+def test_a_clock_or_power_limit_of_zero_was_not_told():
+    state = gpu_state(gpu([100.5], sm_clock_hz=[0], power_limit_w=[0]), EDGES)
+    assert np.isnan(state.max_clock_hz)
+    assert np.isnan(state.power_limit_w).all()
+
+
+@pytest.mark.parametrize("samples", [None, gpu([]), gpu([10.0, 500.0])])
+def test_no_gpu_sample_in_the_window_is_no_gpu(samples):
+    assert gpu_state(samples, EDGES) is None
+
+
+@given(st.lists(st.floats(0, 4), min_size=4, max_size=12), st.floats(-0.4, 0.4))
+def test_a_steady_process_has_its_rate_wherever_the_samples_fall(offsets, shift):
+    t = 98.0 + shift + np.arange(10.0)
+    state = host_state(host(t, [process("engine", 0.7 * (t - 90))]), EDGES)
+    np.testing.assert_allclose(state.engine_cores, 0.7)
+    assert np.isnan(state.api_cores).all()
+
+
+def test_the_busiest_process_of_a_role_counts():
+    t = np.arange(99.0, 106.0)
+    state = host_state(host(t, [process("api", 0.3 * t), process("api", 0.9 * t), process("worker", 0.5 * t)]), EDGES)
+    np.testing.assert_allclose(state.api_cores, 0.9)
+    np.testing.assert_allclose(state.worker_cores, 0.5)
+
+
+def test_waiting_for_a_cpu_adds_up_over_the_servers_processes():
+    t = np.arange(99.0, 106.0)
+    processes = [process(role, t * 0, run_delay_s=0.1 * t) for role in ("api", "engine", "other")]
+    state = host_state(host(t, processes, throttled_s=0.05 * t), EDGES)
+    np.testing.assert_allclose(state.run_delay_ratio, 0.2)
+    np.testing.assert_allclose(state.throttled_ratio, 0.05)
+
+
+def test_a_counter_that_fell_and_times_outside_the_samples_are_unknown():
+    t = np.array([100.0, 101.0, 102.0])
+    state = host_state(host(t, [process("api", [5.0, 6.0, 0.5])]), EDGES)
+    np.testing.assert_array_equal(np.isnan(state.api_cores), [False, True, True])
+
+
+def test_gauges_of_the_host_by_core():
+    t = np.array([100.5, 101.5, 103.0])
+    processes = [
+        process("api", t, allowed_cpus=3),
+        process("engine", t, allowed_cpus=1),
+        process("other", t, allowed_cpus=0),
+    ]
+    state = host_state(host(t, processes, load1=[4.0, 8.0, 2.0], busy_ratio=[0.5, 1.0, 0.1], cpus=4), EDGES)
+    np.testing.assert_allclose(state.load_per_cpu, [1.0, 2.0, 0.5])
+    np.testing.assert_allclose(state.busy_ratio, [0.5, 1.0, 0.1])
+    np.testing.assert_allclose(state.rss_bytes, 3e9)
+    assert state.allowed_cpus == 1
+    assert np.isnan(host_state(host(t, cpus=None, load1=[1.0, 1, 1]), EDGES).load_per_cpu).all()
+
+
+@pytest.mark.parametrize("samples", [None, host([100.5])])
+def test_one_row_of_the_host_gives_no_rate(samples):
+    assert host_state(samples, EDGES) is None
+
+
+def test_the_clients_requests_by_interval():
+    errors = (None, "503 Service Unavailable", "ClientOSError", None)
+    state = client_state(client([100.5, 101.2, 101.4, 500.0], ttft=[0.1, 0.3, np.nan, 9.0], error=errors), EDGES)
+    assert state.sent.tolist() == [1, 2, 0]
+    assert state.errors.tolist() == [0, 2, 0]
+    assert state.rejected.tolist() == [0, 1, 0]
+    np.testing.assert_array_equal(state.ttft_mean_s, [0.1, 0.3, np.nan])
+    assert len(state.rows.sent) == len(state.rows.error) == 3
+
+
+def test_how_late_a_client_sends():
+    state = client_state(client([100.5, 101.5], intended=[100.4, 101.0]), EDGES)
+    assert state.send_lag_p99_s == pytest.approx(0.5, rel=0.02)
+
+
+@given(st.lists(st.tuples(st.floats(100.1, 103.9), st.floats(0.01, 5)), min_size=1, max_size=15))
+def test_most_requests_in_flight(requests):
+    sent, spent = np.array(requests).T
+    state = client_state(client(sent, e2e=spent), EDGES)
+    brute = max(sum(s <= moment < s + e for s, e in requests) for moment in sent)
+    assert state.max_in_flight == brute
+
+
+@pytest.mark.parametrize("rows", [None, client([]), client([5.0, 900.0])])
+def test_no_request_in_the_window_is_no_client(rows):
+    assert client_state(rows, EDGES) is None

@@ -1,44 +1,42 @@
+import msgspec
 import numpy as np
 
-from cases.window import recording_of
-from whystall.model.configuration import Configuration
-from whystall.model.diagnosis import Limit
-from whystall.model.timeline import TimelinePanel
-from whystall.state.engine import engine_states
+import hostile
+from states import blank, state_of
+from whystall.pipeline import states_of
 from whystall.state.timeline import timeline
 
-PHASE = {"seconds": 10, "running": 8, "waiting": 3, "kv": 0.4, "rate": 2.0, "itl_ms": 10, "queue_s": 1.0}
+PHASE = {"seconds": 20, "running": 10, "waiting": 2, "kv": 0.5, "rate": 5}
 
 
-def panels(*limits: Limit, **changed: object) -> dict[str, TimelinePanel]:
-    (state,) = engine_states(recording_of({"phases": [{**PHASE, **changed}]}), Configuration(limits=limits))
+def panels(state):
+    return {panel.id: panel for panel in timeline(state).panels}
+
+
+def test_every_line_is_as_long_as_the_time_and_holds_something():
+    (state,) = states_of(hostile.incident())
     picture = timeline(state)
-    assert len(picture.t) == 10
-    assert all(len(line.values) == len(picture.t) for panel in picture.panels for line in panel.lines)
-    return {panel.id: panel for panel in picture.panels}
+    assert picture.start == state.start
+    for panel in picture.panels:
+        assert panel.lines
+        for line in panel.lines:
+            assert len(line.values) == len(picture.t)
+            assert np.isfinite(line.values).any()
+    assert [panel.id for panel in picture.panels] == ["requests", "kv", "tokens", "ttft", "itl", "preemptions", "gpu"]
 
 
-def seats(value: float) -> Limit:
-    return Limit("max_num_seqs", value, "reported", "log")
+def test_the_seat_cap_is_drawn_only_where_it_does_not_flatten_the_picture():
+    near, far = (state_of(PHASE, argv=("--max-num-seqs", seats)) for seats in ("16", "256"))
+    assert [panels(state)["requests"].lines[0].limit for state in (near, far)] == [16, None]
 
 
-def test_what_was_seen_is_drawn() -> None:
-    found = panels()
-    assert list(found) == ["requests", "kv", "tokens", "ttft", "itl"]
-    assert [line.id for line in found["requests"].lines] == ["running", "waiting"]
-    assert np.allclose(found["tokens"].lines[1].values, 800)
-    assert np.allclose(found["ttft"].lines[1].values, 1.0)
+def test_panels_of_what_was_not_seen_are_left_out():
+    assert timeline(blank(np.ones(5))).panels == ()
+    state = msgspec.structs.replace(state_of(PHASE), kv_usage_end=np.full(20, np.nan), prefix_queries=np.zeros(20))
+    assert "kv" not in panels(state)
+    assert "preemptions" not in panels(state)
 
 
-def test_the_seats_are_a_line_where_they_are_near() -> None:
-    assert panels(seats(16))["requests"].lines[0].limit == 16
-    assert panels(seats(1024))["requests"].lines[0].limit is None
-    assert panels(waiting=0)["requests"].lines[0].limit is None
-
-
-def test_panels_that_come_with_their_events() -> None:
-    assert "preemptions" in panels(preemptions=1)
-    assert "rejections" in panels(refused=1)
-    gpu = panels(gpu={"power": 300, "limit": 700})["gpu"]
-    assert (gpu.lines[0].limit, gpu.unit) == (700, "W")
-    assert np.allclose(gpu.lines[0].values, 300)
+def test_refusals_have_a_panel_when_there_are_some():
+    assert "rejections" in panels(state_of({**PHASE, "refused": 1}))
+    assert "rejections" not in panels(state_of(PHASE))
