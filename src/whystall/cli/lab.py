@@ -1,0 +1,150 @@
+"""``whystall lab``: experiments on an emulated server: what is expected, what is seen, what the diagnosis says."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from pathlib import Path
+
+import click
+import msgspec
+
+from whystall.errors import WhystallError
+from whystall.model.text import Text
+from whystall.pipeline import diagnose
+from whystall.trials.lab.catalogue import experiments, find_experiment
+from whystall.trials.lab.experiment import Observation, Outcome
+from whystall.trials.lab.run import UNITS, run_experiment
+
+from .language import language
+from .options import LANG
+
+DIFFERENT = 1
+_DO = Text("Done: {do}", "操作:{do}")
+_ROW = Text(
+    "  {mark} {figure} {kind} {level:g}: {before} -> {after}  ({why})",
+    "  {mark} {figure} {kind} {level:g}:{before} -> {after}({why})",
+)
+_BY = {
+    "scheduler": Text("Expected of a real scheduler:", "真实调度器的预期:"),
+    "article": Text("Claimed by articles, which a real scheduler need not show:", "文章的说法(真实调度器未必如此):"),
+}
+_ANSWER = Text("Diagnosis: {verdict}, {causes}. Expected: {cause}.", "诊断:{verdict},{causes}。预期:{cause}。")
+_NONE = Text("none", "无")
+_KEPT = Text("The recording: {folder}", "记录:{folder}")
+
+
+@click.group()
+def lab() -> None:
+    """Experiments on an emulated server: what is expected, what is seen, what the diagnosis says."""
+
+
+@lab.command("list")
+@LANG
+def list_(lang: str | None) -> int:
+    """Show the experiments."""
+    tongue = language(lang, "")
+    for experiment in experiments():
+        click.echo(f"{experiment.id:26}{experiment.do.in_(tongue)}")
+    return 0
+
+
+@lab.command()
+@click.argument("name")
+@click.option("--keep", type=click.Path(file_okay=False, path_type=Path), help="Where the recording is kept.")
+@click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON.")
+@LANG
+def run(name: str, keep: Path | None, as_json: bool, lang: str | None) -> int:
+    """Run an experiment on the emulator and compare it with what is expected.
+
+    Takes seconds: the emulated server runs as fast as it can. Exits 0 where the diagnosis names the planted cause and
+    all that a real scheduler is expected to show was seen, 1 where not.
+    """
+    experiment = find_experiment(name)
+    with tempfile.TemporaryDirectory() as scratch:
+        outcome, recording = run_experiment(experiment, keep or Path(scratch))
+        try:
+            found = diagnose(recording).diagnosis
+            verdict, causes = str(found.verdict), [cause.id for cause in found.causes]
+        except WhystallError as error:
+            verdict, causes = error.message, []
+    if as_json:
+        click.echo(_json(outcome, verdict, causes))
+    else:
+        _tell(outcome, verdict, causes, language(lang, ""))
+        if keep is not None:
+            click.echo(_KEPT.format(folder=keep).in_(language(lang, "")))
+    return 0 if _as_expected(outcome, verdict, causes) else DIFFERENT
+
+
+def _as_expected(outcome: Outcome, verdict: str, causes: list[str]) -> bool:
+    seen = all(o.holds for o in outcome.observations if o.expectation.by == "scheduler")
+    cause = outcome.experiment.cause
+    return seen and (cause in causes[:2] if cause else verdict == "healthy")
+
+
+def _json(outcome: Outcome, verdict: str, causes: list[str]) -> str:
+    rows = [
+        {
+            "figure": o.expectation.figure,
+            "kind": o.expectation.kind,
+            "level": o.expectation.level,
+            "by": o.expectation.by,
+            "before": _number(o.before),
+            "after": _number(o.after),
+            "holds": o.holds,
+        }
+        for o in outcome.observations
+    ]
+    body = {
+        "schema": "whystall.lab/1",
+        "experiment": outcome.experiment.id,
+        "target": "emulator",
+        "before": {key: _number(value) for key, value in outcome.before.items()},
+        "after": {key: _number(value) for key, value in outcome.after.items()},
+        "expectations": rows,
+        "cause": outcome.experiment.cause,
+        "verdict": verdict,
+        "causes": causes,
+        "as_expected": _as_expected(outcome, verdict, causes),
+    }
+    return msgspec.json.format(msgspec.json.encode(body), indent=2).decode()
+
+
+def _number(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _tell(outcome: Outcome, verdict: str, causes: list[str], tongue: str) -> None:
+    experiment = outcome.experiment
+    click.echo(experiment.title.in_(tongue))
+    click.echo(_DO.format(do=experiment.do).in_(tongue))
+    for by, heading in _BY.items():
+        rows = [o for o in outcome.observations if o.expectation.by == by]
+        if rows:
+            click.echo(heading.in_(tongue))
+        for row in rows:
+            click.echo(_row(row, tongue))
+    answer = _ANSWER.format(
+        verdict=verdict, causes=", ".join(causes[:3]) or _NONE, cause=experiment.cause or Text("healthy", "健康")
+    )
+    click.echo(answer.in_(tongue))
+
+
+def _row(row: Observation, tongue: str) -> str:
+    expectation = row.expectation
+    unit = UNITS[expectation.figure]
+    text = _ROW.format(
+        mark="+" if row.holds else "-",
+        figure=expectation.figure,
+        kind=expectation.kind,
+        level=expectation.level,
+        before=_shown(row.before, unit),
+        after=_shown(row.after, unit),
+        why=expectation.why,
+    )
+    return text.in_(tongue)
+
+
+def _shown(value: float, unit: str) -> str:
+    return f"{value:.3g} {unit}" if math.isfinite(value) else "not seen"
