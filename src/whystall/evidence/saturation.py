@@ -23,8 +23,9 @@ def saturation(scene: Scene) -> Iterator[Evidence]:
     yield from _preemptions(scene)
     yield from _seats(scene)
     yield from _budget(scene)
-    yield from _prefill_busy(scene)
-    yield from _ceiling(scene)
+    prefill = [*_prefill_busy(scene), *_ceiling(scene)]
+    yield from prefill
+    yield from _compute_full(scene, prefill)
     yield from _refusals(scene)
 
 
@@ -175,10 +176,30 @@ def prefill_share(scene: Scene) -> float:
     alone = scene.decode_itl_s
     if not math.isfinite(alone):
         if (prompt + output) / steps >= ridge(scene):
-            return float(prompt / (prompt + output))
+            return min(float(prompt / (prompt + output)), _arithmetic_share(scene))
         alone = usual_itl(state, level("felt_itl"))
     busy = float(np.clip(1 - steps * alone / seconds, 0, 1))
-    return busy * seconds / max(scene.seconds, 1e-9)
+    return min(busy * seconds / max(scene.seconds, 1e-9), _arithmetic_share(scene))
+
+
+def _arithmetic_share(scene: Scene) -> float:
+    """Time that the prompts' FLOPs take at the usual share of the device's peak; 1 where model or device is not known.
+
+    A grown batch or context slows decoding, too: without this bound that would count as prefill.
+    """
+    peak, each = _flops(scene)
+    if not (peak and each):
+        return 1.0
+    return min(1.0, scene.rate(scene.state.computed_tokens) * each / (level("mfu_usual") * peak))
+
+
+def _flops(scene: Scene) -> tuple[float | None, float | None]:
+    """The device's dense bf16 peak, and FLOPs a token: twice the parameters, at two bytes each of the weights."""
+    configuration, gpu = scene.state.configuration, scene.state.gpu
+    sheet = device(gpu.name if gpu is not None else configuration.gpu_name)
+    if sheet is None or not configuration.weights_bytes or configuration.quantization:
+        return None, None
+    return sheet.flops, 2 * configuration.weights_bytes / 2
 
 
 def ridge(scene: Scene) -> float:
@@ -197,25 +218,34 @@ def _ceiling(scene: Scene) -> Iterator[Evidence]:
     yield scene.evidence("prefill.ceiling", value, unit, strength, text, source)  # type: ignore[arg-type]
 
 
+def _compute_full(scene: Scene, prefill: list[Evidence]) -> Iterator[Evidence]:
+    """Prefill fills the time and is as fast as the device can: then no block, seat or budget more would help."""
+    if len(prefill) < 2:
+        return
+    busy, ceiling = prefill
+    share = busy.value or 0.0
+    text = Text(
+        "the device has {rest:.0%} of its time left beside prefill; {ceiling}",
+        "除预填充外设备还剩 {rest:.0%} 的时间；{ceiling}",
+    )
+    strength = min(busy.strength, ceiling.strength)
+    yield scene.evidence("compute.full", share, "ratio", strength, text.format(rest=1 - share, ceiling=ceiling.text))
+
+
 _Reading = tuple[float, float, str, Text, str]
 
 
 def _mfu(scene: Scene) -> _Reading | None:
-    """2 x parameters x tokens/s against the data sheet; parameters from the weights' bytes (bf16: two bytes each)."""
-    configuration, gpu = scene.state.configuration, scene.state.gpu
-    name = gpu.name if gpu is not None else configuration.gpu_name
-    sheet = device(name)
-    if sheet is None or not configuration.weights_bytes or configuration.quantization:
+    peak, each = _flops(scene)
+    if not (peak and each):
         return None
-    work = scene.rate(scene.state.computed_tokens) + scene.rate(scene.state.generation_tokens)
-    mfu = 2 * (configuration.weights_bytes / 2) * work / sheet.flops
+    mfu = (scene.rate(scene.state.computed_tokens) + scene.rate(scene.state.generation_tokens)) * each / peak
     if not math.isfinite(mfu):
         return None
     text = Text(
-        "the model's arithmetic runs at {mfu:.0%} of the {name}'s bf16 peak",
-        "模型计算达到 {name} bf16 峰值的 {mfu:.0%}",
+        "the model's arithmetic runs at {mfu:.0%} of the GPU's bf16 peak", "模型计算达到 GPU bf16 峰值的 {mfu:.0%}"
     )
-    return ramp(mfu, 0.2, level("mfu_ceiling")), mfu, "ratio", text.format(mfu=mfu, name=sheet.match), "log"
+    return ramp(mfu, 0.2, level("mfu_ceiling")), mfu, "ratio", text.format(mfu=mfu), "log"
 
 
 def _over_ridge(scene: Scene) -> _Reading | None:

@@ -26,6 +26,7 @@ CAUSE = CauseEntry(
     role="limit",
     bias=-4.0,
     weights={
+        "compute.full": -2.0,  # more blocks would admit more prompts to a device that has no time for them
         "progress.frozen": -4.0,  # a frozen engine admits nobody, whatever the limit
         "kv.saturated": 4.0,  # free blocks against a typical prompt is the mechanism itself
         "kv.preemptions": 2.0,  # only the pool makes V1 preempt

@@ -24,11 +24,12 @@ CAUSE = CauseEntry(
     role="limit",
     bias=-4.0,
     weights={
+        "compute.full": 1.5,  # busy and at the ceiling at once is what no setting mends
         "progress.frozen": -4.0,  # a frozen engine admits nobody, whatever the limit
         "prefill.busy": 3.0,  # the share of time that prompts take
         "prefill.ceiling": 2.0,  # compute-bound: no setting helps
         "queue.delay": 1.5,  # more arrives than is done
-        "kv.saturated": -3.0,  # short of blocks, prompts wait for those
+        "kv.saturated": -2.0,  # short of blocks, prompts wait for those
         "kv.preemptions": -1.5,  # recompute also fills steps with prompts
         "seats.full": -1.0,  # short of seats likewise
         "prefix.lost": -1.5,  # the lost cache explains the extra work

@@ -23,6 +23,7 @@ CAUSE = CauseEntry(
     role="limit",
     bias=-4.0,
     weights={
+        "queue.delay": -1.0,  # a queue for prefill is a shortage of it first
         "cpu.throttled": -2.5,  # pauses of the quota stretch steps, too
         "gpu.held_down": -2.0,  # so does a slow clock
         "itl.mixed_steps": 5.0,  # the excess over decode-only steps, together with prompts, is the mechanism

@@ -24,7 +24,7 @@ CAUSE = CauseEntry(
     bias=-4.0,
     weights={
         "progress.frozen": -4.0,  # a frozen engine admits nobody, whatever the limit
-        "prefix.lost": 6.0,  # hits over queries from deltas is the mechanism itself
+        "prefix.lost": 8.0,  # hits over queries from deltas is the mechanism itself
         "prefill.busy": 1.0,  # the prompts are computed
         "queue.delay": 0.7,  # and waited for
         "prompts.longer": -1.0,  # longer prompts lower the rate without a loss
