@@ -5,55 +5,14 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import aiohttp
 import pytest
 from aiohttp import web
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from emulated import total
-from whystall.emulator.engine.options import EngineOptions
-from whystall.emulator.profiles import load_profile
-from whystall.emulator.server.app import Face
-from whystall.emulator.server.clock import Clock
-from whystall.emulator.server.deployment import Deployment, Serving
-from whystall.emulator.server.faults import inject, parse_fault
-from whystall.emulator.server.openai import Limits
-from whystall.emulator.server.profiler import Profiler
-from whystall.emulator.server.serve import serving
-from whystall.emulator.server.spans import SpanExporter
-from whystall.emulator.server.traffic import TrafficPlan
-
-
-@asynccontextmanager
-async def emulator(
-    *,
-    speed: float = 1.0,
-    faults: tuple[str, ...] = (),
-    rate: float = 0.0,
-    spans: str = "",
-    profiles: Path | None = None,
-    **options: Any,
-) -> AsyncIterator[tuple[str, Deployment]]:
-    chosen = EngineOptions(**{"num_gpu_blocks": 4000, "max_model_len": 4096, "async_scheduling": True, **options})
-    clock = Clock(speed)
-    plan = TrafficPlan(rate=rate)
-    deployment = Deployment(Serving(options=chosen, profile=load_profile("h200-8b"), traffic=plan), start=clock.start)
-    for fault in faults:
-        inject(deployment, parse_fault(fault))
-    face = Face(
-        deployment,
-        clock,
-        limits=Limits("m", chosen.max_model_len),
-        spans=SpanExporter(spans) if spans else None,
-        profiler=Profiler(profiles) if profiles else None,
-    )
-    async with serving(face, 0) as url:
-        yield url, deployment
+from emulated import emulator, total
 
 
 def body(tokens: int = 50, prompt: int = 100, **more: object) -> dict[str, object]:
