@@ -8,11 +8,9 @@ import msgspec
 import numpy as np
 
 from cases.window import recording_of
-from whystall.evidence.scene import Scene
 from whystall.model.configuration import Configuration
-from whystall.model.diagnosis import Engine, Evidence, Limit
+from whystall.model.diagnosis import Engine, Limit
 from whystall.model.engine_state import EngineState, HistogramDelta
-from whystall.model.slo import Slo
 from whystall.pipeline import states_of
 from whystall.state.histograms import empty_histogram
 
@@ -25,15 +23,6 @@ def state_of(*phases: dict[str, Any], argv: tuple[str, ...] = (), **case: Any) -
     """The state of a recording made of these phases (``cases/window.py`` says what they hold)."""
     (state,) = states_of(recording_of({"phases": list(phases), "argv": list(argv), **case}))
     return state
-
-
-def scene_of(*phases: dict[str, Any], slo: Slo | None = None, **case: Any) -> Scene:
-    return Scene(state_of(*phases, **case), slo)
-
-
-def evidence_of(family: Any, *phases: dict[str, Any], **case: Any) -> dict[str, Evidence]:
-    """What one family says of these phases, by id."""
-    return {found.id: found for found in family(scene_of(*phases, **case))}
 
 
 def blank(dt: Any, limits: dict[str, float] | None = None, **columns: Any) -> EngineState:

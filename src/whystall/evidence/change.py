@@ -39,7 +39,7 @@ def onset_of(scene: Scene, over: Floats, under: Floats) -> Onset | None:
 def change_point(values: Floats) -> tuple[int, int, int] | None:
     """(best, low, high) first index of the second segment, by the two-segment Student-t likelihood.
 
-    Each segment has its own median and the pooled scale; at least two values on each side. The interval holds the splits
+    Each segment has its own median and its own scale; at least two values on each side. The interval holds the splits
     whose likelihood lies within ``_NATS`` of the best. None for fewer than four values.
     """
     n = len(values)

@@ -4,16 +4,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scenes import scene_of
+from states import blank, histogram
 from whystall.evidence.symptoms import (
     decode_itl,
     front_residual,
+    frozen_tokens,
     keep_runs,
     queue_delay,
     runs,
     slow_tokens,
     smooth_rate,
     stalled,
+    step_wait,
     stepping_ratio,
+    symptoms,
+    throttled,
     usual_itl,
 )
 
@@ -94,3 +99,65 @@ def test_a_smooth_rate_is_the_rate() -> None:
     state = scene_of({}).state
     assert np.allclose(smooth_rate(state, state.first_tokens), 4.0)
     assert np.isnan(smooth_rate(state, np.full(20, np.nan))).all()
+
+
+def test_an_arrival_waits_for_the_rest_of_the_running_step() -> None:
+    """E[s^2] / 2 E[s] over time: 99 steps of 10 ms and one of 1 s take 1.99 s, and half of what comes meets the long one."""
+    bounds = [0.009, 0.011, 0.9, 1.1, 5.0]
+    state = blank([1.0] * 4, itl=histogram(bounds, [[0.01] * 99 + [1.0]] * 4))
+    assert step_wait(state) == pytest.approx([(99 * 0.01**2 + 1.0**2) / (2 * (99 * 0.01 + 1.0))] * 4)
+
+
+@given(st.lists(st.floats(0.001, 4.0), min_size=1, max_size=40))
+def test_the_wait_is_at_least_half_the_mean_step_and_at_most_half_the_longest(steps: list[float]) -> None:
+    bounds = np.linspace(0.02, 5, 250)
+    (wait,) = step_wait(blank([1.0], itl=histogram(bounds, [steps])))
+    assert wait >= np.mean(steps) / 2 - 0.02
+    assert wait <= max(steps) / 2 + 0.02
+
+
+def test_without_tokens_the_wait_for_a_step_is_not_known() -> None:
+    assert np.isnan(step_wait(blank([1.0, 1.0], itl=histogram([0.1], [[], []])))).all()
+
+
+def test_a_standstill_between_two_scrapes_shows_in_the_tokens_that_waited() -> None:
+    quiet, stopped = [0.01] * 400, [0.01] * 300 + [4.0] * 8
+    itl = histogram([0.02, 0.1, 1.0, 2.5, 5.0], [quiet, stopped, quiet])
+    seen = {"running_start": [8, 8, 8], "running_end": [8, 8, 8], "computed_tokens": [5000, 5000, 5000]}
+    seen |= {"preemptions": [0, 0, 0]}
+    limits = {"max_num_batched_tokens": 512}
+    assert frozen_tokens(blank([5.0] * 3, limits, itl=itl, **seen)).tolist() == [False, True, False]
+    # Preempted requests wait long by themselves, and a few late tokens among many requests are no standstill.
+    assert not frozen_tokens(blank([5.0] * 3, limits, itl=itl, **(seen | {"preemptions": [0, 3, 0]}))).any()
+    crowded = seen | {"running_start": [40, 40, 40], "running_end": [40, 40, 40]}
+    assert not frozen_tokens(blank([5.0] * 3, limits, itl=itl, **crowded)).any()
+
+
+def test_a_step_that_takes_as_long_as_its_prompts_is_no_standstill() -> None:
+    """Two prompts of 8000 tokens that finish after eight silent seconds, at 2000 tokens a second, explain the silence."""
+    long_step = {"seconds": 8, "stopped": True}
+    busy = {"rate": 0.05, "prompt": 8000, "seconds": 24}
+    argv = ["vllm", "serve", "m", "--max-num-batched-tokens", "16384"]
+    done = {"rate": 2.0, "prompt": 8000, "seconds": 1}
+    assert not stalled(scene_of(busy, long_step, done, busy, argv=argv).state).any()
+    assert stalled(scene_of(busy, {**long_step, "seconds": 25}, busy, argv=argv).state).any()
+
+
+def test_the_power_cap_is_no_throttle() -> None:
+    gpu = {"util": 1.0, "power": 690, "clock_mhz": 1200}
+    for bits, held in ((0x4, False), (0x20, True), (0x40, True), (0x8, True), (0x80, True), (0x1, False), (-1, False)):
+        assert throttled(scene_of({"gpu": {**gpu, "bits": bits}}).state).any() == held
+    assert not throttled(scene_of({"gpu": {**gpu, "bits": 0x20, "clock_mhz": 1900}}).state).any()
+
+
+def test_refusals_hurt_from_one_in_a_hundred_on() -> None:
+    assert not symptoms(scene_of({"rate": 10, "refused": 0.05}).state)["refusals"].any()
+    assert symptoms(scene_of({"rate": 10, "refused": 0.5}).state)["refusals"].all()
+    assert symptoms(scene_of({"rate": 10, "errors": 0.5}).state)["refusals"].any()
+
+
+def test_symptoms_are_one_flag_an_interval() -> None:
+    state = scene_of({}, {"waiting": 30, "queue_s": 6}).state
+    for flag in symptoms(state).values():
+        assert flag.dtype == bool
+        assert len(flag) == len(state.dt)
