@@ -15,16 +15,18 @@ if TYPE_CHECKING:
 def admit(scheduler: Scheduler, batch: Batch) -> None:
     """Admit from the head until something is short. A head that does not fit blocks all behind it."""
     options = scheduler.options
-    budget = options.token_budget - batch.tokens
-    threshold = prefill_threshold(scheduler)
+    waiting, running = scheduler.waiting, scheduler.running
+    budget = scheduler.budget - batch.tokens
+    threshold = prefill_threshold(scheduler) if options.long_prefill_token_threshold else 0
+    seats = scheduler.seats
     aside: list[Request] = []
-    adapters = {r.adapter for r in scheduler.running.values() if r.adapter} if options.max_loras else set()
     chunks: list[Chunk] = []
-    while budget > 0 and scheduler.waiting and len(scheduler.running) < options.seats:
-        request = scheduler.waiting.head()
+    adapters = {r.adapter for r in running.values() if r.adapter} if options.max_loras else set()
+    while budget > 0 and waiting and len(running) < seats:
+        request = waiting.head()
         crowded = request.adapter and request.adapter not in adapters and len(adapters) >= options.max_loras
         if request.stale_step > scheduler.updated or request.blocked or crowded:
-            aside.append(scheduler.waiting.pop())
+            aside.append(waiting.take_head())
             scheduler.deferred.add(request)
             continue
         tokens = _try(scheduler, request, budget, threshold)
@@ -32,16 +34,18 @@ def admit(scheduler: Scheduler, batch: Batch) -> None:
             # Who was set aside comes back on its own; until then the head is looked at anew at each step.
             scheduler.blocked = tokens < 0 and not aside
             break
-        scheduler.waiting.pop()
+        waiting.take_head()
         scheduler.deferred.discard(request)
         chunks.append(_seat(scheduler, request, tokens))
-        adapters.add(request.adapter)
+        if options.max_loras:
+            adapters.add(request.adapter)
         budget -= tokens
     if chunks:
         batch.chunks = [*batch.chunks, *chunks]
-        batch.tokens += sum(chunk.tokens for chunk in chunks)
+        batch.tokens = scheduler.budget - budget
         batch.admitted = [chunk.request for chunk in chunks]
-    scheduler.waiting.restore(aside)
+    if aside:
+        waiting.restore(aside)
 
 
 def _try(scheduler: Scheduler, request: Request, budget: int, threshold: int) -> int:

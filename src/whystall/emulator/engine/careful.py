@@ -29,7 +29,7 @@ class _Walk:
         self.scheduler = scheduler
         self.order = list(scheduler.running.values())
         self.index = 0
-        self.budget = scheduler.options.token_budget
+        self.budget = scheduler.budget
         self.threshold = prefill_threshold(scheduler)
         self.given: dict[int, Chunk] = {}  # by seat
         self.preempted: list[Request] = []

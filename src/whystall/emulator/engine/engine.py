@@ -131,7 +131,7 @@ class Engine:
                 if not in_flight and not self._idle(until):
                     return
                 continue
-            if self.coasting and scheduler.quiet and not (in_flight[0][0].chunks or in_flight[-1][0].chunks):
+            if self.coasting and scheduler.calm and not (in_flight[0][0].chunks or in_flight[-1][0].chunks):
                 coast(self, until)
             batch, end = in_flight[0]
             end = max(end, self.now)

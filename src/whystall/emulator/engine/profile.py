@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -72,7 +72,7 @@ def padded_tokens(tokens: int, largest: int) -> int:
     return sizes[bisect_left(sizes, tokens)] if tokens <= sizes[-1] else tokens
 
 
-class Work(msgspec.Struct):
+class Work(NamedTuple):
     """What a step has to compute. ``pairs`` is the sum over prefill chunks of tokens times the context they see."""
 
     tokens: int
@@ -103,6 +103,7 @@ class StepClock:
 
     def __init__(self, profile: StepProfile, overlap: bool) -> None:
         self.overlap = overlap
+        self._last: tuple[Batch, Work] | None = None
         self.kernel_s = 0.0  # seconds for which the GPU had kernels, collectives included
         self.set(profile)
 
@@ -117,7 +118,7 @@ class StepClock:
             time = fixed + slope * batch.decode_context
             self.kernel_s += time if self.overlap else time - self.host(batch.decodes)
             return time if not self.overlap else max(self.host(batch.decodes) + self.link(batch.decodes), time)
-        work = work_of(batch)
+        work = self._work(batch)
         p = self.profile
         dense = max(p.floor_s, p.base_s + p.token_s * padded_tokens(work.tokens, p.max_graph_tokens))
         if work.mixed:
@@ -132,7 +133,12 @@ class StepClock:
 
     def launch(self, batch: Batch) -> float:
         """Seconds for which launching a batch with prefill keeps the engine's only thread; 0 with several GPUs."""
-        return self._host_of(work_of(batch)) if self.profile.tensor_parallel == 1 else 0.0
+        return self._host_of(self._work(batch)) if self.profile.tensor_parallel == 1 else 0.0
+
+    def _work(self, batch: Batch) -> Work:
+        if self._last is None or self._last[0] is not batch:
+            self._last = batch, work_of(batch)
+        return self._last[1]
 
     def _host_of(self, work: Work) -> float:
         host = self.host(work.requests)

@@ -10,45 +10,58 @@ from .options import Policy
 from .request import Request
 
 
-class WaitingQueue:
-    """Requests that wait, ordered by ``policy``. ``set_aside`` heads come back with ``restore`` in their old order."""
+class Line(deque[Request]):
+    """First come, first served. ``put_back`` goes to the head. A deque, because its length is asked for at each step."""
 
-    def __init__(self, policy: Policy) -> None:
-        self._line: deque[Request] | None = deque() if policy == "fcfs" else None
+    def add(self, request: Request) -> None:
+        self.append(request)
+
+    def put_back(self, request: Request) -> None:
+        self.appendleft(request)
+
+    def head(self) -> Request:
+        return self[0]
+
+    def take_head(self) -> Request:
+        return self.popleft()
+
+    def restore(self, requests: list[Request]) -> None:
+        """Bring back heads that were set aside, in their old order."""
+        self.extendleft(reversed(requests))
+
+
+class PriorityLine:
+    """By priority, then arrival, then number. There is no head to put anybody back to, only the order."""
+
+    def __init__(self) -> None:
         self._heap: list[Request] = []
 
     def __len__(self) -> int:
-        return len(self._heap) if self._line is None else len(self._line)
+        return len(self._heap)
 
     def __iter__(self) -> Iterator[Request]:
-        return iter(sorted(self._heap) if self._line is None else self._line)
+        return iter(sorted(self._heap))
 
     def add(self, request: Request) -> None:
-        if self._line is None:
-            heapq.heappush(self._heap, request)
-        else:
-            self._line.append(request)
+        heapq.heappush(self._heap, request)
 
-    def put_back(self, request: Request) -> None:
-        """To the head of the line; by priority there is no head, only the order."""
-        if self._line is None:
-            heapq.heappush(self._heap, request)
-        else:
-            self._line.appendleft(request)
+    put_back = add
 
     def head(self) -> Request:
-        return self._heap[0] if self._line is None else self._line[0]
+        return self._heap[0]
 
-    def pop(self) -> Request:
-        return heapq.heappop(self._heap) if self._line is None else self._line.popleft()
+    def take_head(self) -> Request:
+        return heapq.heappop(self._heap)
 
     def restore(self, requests: list[Request]) -> None:
-        for request in reversed(requests):
-            self.put_back(request)
+        for request in requests:
+            self.add(request)
 
     def remove(self, request: Request) -> None:
-        if self._line is None:
-            self._heap.remove(request)
-            heapq.heapify(self._heap)
-        else:
-            self._line.remove(request)
+        self._heap.remove(request)
+        heapq.heapify(self._heap)
+
+
+def waiting_line(policy: Policy) -> Line | PriorityLine:
+    """The queue of ``policy``."""
+    return Line() if policy == "fcfs" else PriorityLine()

@@ -15,7 +15,7 @@ from . import admission, careful
 from .batch import Batch, Outcome
 from .blocks import BlockPool
 from .options import EngineOptions
-from .queue import WaitingQueue
+from .queue import waiting_line
 from .request import Request, Stand
 
 _by_seat = attrgetter("seat")
@@ -30,10 +30,10 @@ class Scheduler:
     """
 
     def __init__(self, options: EngineOptions) -> None:
-        self.options = options
+        self.set_options(options)
         self.pool = BlockPool(options.num_gpu_blocks, options.enable_prefix_caching)
         self.running: dict[int, Request] = {}  # by seat, which is the order of admission
-        self.waiting = WaitingQueue(options.scheduling_policy)
+        self.waiting = waiting_line(options.scheduling_policy)
         self.deferred: set[Request] = set()  # waiting, and set aside at some time since they came
         self.loose: dict[int, Request] = {}
         self.step = 0  # index of the next batch; an empty one has none
@@ -42,7 +42,6 @@ class Scheduler:
         self.prefix_hits = 0  # tokens
         self.decodes = 0  # requests that decode
         self.context = 0  # tokens of context that they have together at the next step
-        self.blocked = False  # the head of the queue did not fit, and nothing was freed since
         self.horizon = 0  # DECODING: horizon - origin tokens are known and written
         self.stale: dict[int, list[Request]] = {}
         self.due: list[list[Request]] = [[] for _ in range(options.block_size)]
@@ -50,6 +49,13 @@ class Scheduler:
         self._dropped: dict[int, int] = {}  # results in flight that nobody waits for any more
         self._next_seat = 0
         self._fcfs = options.scheduling_policy == "fcfs"
+
+    def set_options(self, options: EngineOptions) -> None:
+        """Go on with other limits; the pool stays as it is."""
+        self.options = options
+        self.budget = options.token_budget
+        self.seats = options.seats
+        self.blocked = False  # the head of the queue did not fit, and nothing was freed since
 
     # -- coming and going
 
@@ -194,7 +200,7 @@ class Scheduler:
             self._drain(step - 1)
         due = self.due[step % self.options.block_size]
         short = len(due) > self.pool.free_count
-        if self.loose or self.decodes > self.options.token_budget or (short and not self._fcfs):
+        if self.loose or self.decodes > self.budget or (short and not self._fcfs):
             batch = careful.advance(self)
             self.blocked = False  # a prefill chunk may have cached what the head of the queue shares
         else:
@@ -243,7 +249,7 @@ class Scheduler:
         return preempted
 
     def _admit(self, batch: Batch) -> None:
-        if not self.waiting or len(self.running) >= self.options.seats or self.blocked:
+        if not self.waiting or len(self.running) >= self.seats or self.blocked:
             return
         if self.pool.caching and self.waiting.head().content.sees_outputs:
             for request in self.running.values():
@@ -268,11 +274,12 @@ class Scheduler:
         batch.producers = producers
 
     @property
-    def quiet(self) -> bool:
-        """Nobody can come into the batch, and nobody in it needs more than one token a step."""
-        if self.loose or self.stale or self.decodes > self.options.token_budget or not self.decodes:
+    def calm(self) -> bool:
+        """Nobody ends with the next results, nobody can come, and nobody in the batch needs more than a token a step."""
+        if self.updated + 1 in self.last or self.step - 1 in self.last or self.loose or self.stale or not self.decodes:
             return False
-        return not self.waiting or self.blocked or len(self.running) >= self.options.seats
+        open_to_all = self.waiting and not self.blocked and len(self.running) < self.seats
+        return not open_to_all and self.decodes <= self.budget
 
     def coasted(self, steps: int, context: int) -> None:
         """``steps`` steps went by in which every request that decodes got one token."""

@@ -36,9 +36,9 @@ def options(deployment: Deployment, **changes: object) -> None:
     """Every engine goes on with other limits."""
     for replica in deployment.replicas:
         changed: EngineOptions = msgspec.structs.replace(replica.engine.options, **changes)
-        replica.engine.options = replica.engine.scheduler.options = changed
+        replica.engine.options = changed
+        replica.engine.scheduler.set_options(changed)
         replica.engine.limited = (changed.max_num_queued_reqs, changed.max_num_queued_tokens) != (None, None)
-        replica.engine.scheduler.blocked = False
 
 
 def traffic(deployment: Deployment, change: Callable[[TrafficPlan], TrafficPlan]) -> None:
