@@ -60,8 +60,12 @@ check: $(VENV)/.developed
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -q tests/unit/test_house.py
 
+# Those that need nothing but this machine; the others say in their first lines what they need.
+BENCHES := speed/startup speed/parser speed/diagnose speed/engine overhead/scrape_cost \
+  fidelity/recordings fidelity/interventions accuracy/faults
+
 bench: $(VENV)/.developed
-	@for script in $$(grep -l __main__ benchmarks/*/*.py); do echo "== $$script"; $(BIN)/python "$$script" || exit 1; done
+	@for name in $(BENCHES); do echo "== benchmarks/$$name"; $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
