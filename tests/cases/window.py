@@ -8,6 +8,7 @@ Each phase of a case says, all optional but ``seconds``:
 ``steps``                               engine steps a second; else one for each ITL while requests run
 ``queue_s prefill_s front_s``           the parts of the time to first token
 ``preemptions refused errors``          events a second
+``deferred``                            share of the waiting that is set aside
 ``api_cores engine_cores host_busy load_per_cpu run_delay throttled``  shares of a core or of the time
 ``gpu``                                 {util, power, limit, clock_mhz, bits, name}
 ``stopped: true``                       nothing advances
@@ -103,6 +104,9 @@ class _Page:
         row = {_key(n): v for n, v in self.counters.items()}
         row |= {_key("num_requests_running"): running, _key("num_requests_waiting"): waiting}
         row[_key("kv_cache_usage_perc")] = kv
+        aside = waiting * phase.get("deferred", 0.0)
+        for reason, value in (("capacity", waiting - aside), ("deferred", aside)):
+            row[_key("num_requests_waiting_by_reason", reason=reason)] = value
         for name, (buckets, total, count) in self.histograms.items():
             for bound, value in zip((*_HISTOGRAMS[name], np.inf), np.cumsum(buckets), strict=True):
                 row[_key(f"{name}_bucket", le="+Inf" if bound == np.inf else str(bound))] = float(value)

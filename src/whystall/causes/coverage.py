@@ -27,6 +27,7 @@ HOW = {
     "trace": Text("profile 20 to 50 steps of a replica without traffic", "在无流量的副本上剖析 20 至 50 步"),
 }
 
+
 def coverage(state: EngineState, entries: dict[str, CauseEntry], evidence: dict[str, Evidence]) -> Coverage:
     """The signals that were read; for each other one the causes that it decides and that lack evidence without it."""
     seen = tuple(signal for signal in get_args(Signal) if signal in state.signals)

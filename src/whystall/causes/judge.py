@@ -163,6 +163,8 @@ _LOSS = {
     "front": Text("first tokens are late before the engine sees the requests", "首 token 在引擎收到请求之前就已延迟"),
     "host_gap": Text("the GPU is idle with work at hand", "GPU 在有活时空闲"),
     "throttle": Text("the GPU's clock is held down", "GPU 时钟被压低"),
+    "ttft": Text("first tokens come later than promised", "首 token 晚于承诺"),
+    "e2e": Text("requests take longer than promised", "请求耗时超过承诺"),
 }
 
 

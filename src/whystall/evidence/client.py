@@ -21,6 +21,7 @@ def client(scene: Scene) -> Iterator[Evidence]:
         return
     yield from _errors(scene)
     yield from _gap(scene)
+    yield from _stream(scene)
     yield from _send_lag(scene)
 
 
@@ -57,6 +58,22 @@ def _gap(scene: Scene) -> Iterator[Evidence]:
     )
     strength = ramp(gap / max(theirs, 1e-3), 0.2, 1.0) if gap > level("felt_wait") / 2 else -0.5
     yield scene.evidence("client.gap", gap, "s", strength, text.format(gap=gap, theirs=theirs), "client")
+
+
+def _stream(scene: Scene) -> Iterator[Evidence]:
+    """Client ITL against the engine's: a proxy that buffers hands tokens on in clumps, faster than they were made."""
+    view = scene.state.client
+    assert view is not None
+    mine = view.rows.itl_p50_s[np.isfinite(view.rows.itl_p50_s)]
+    theirs = mean_of(scene.state.itl)
+    if len(mine) < 10 or not theirs > 0:
+        return
+    times = float(np.median(mine)) / theirs
+    text = Text(
+        "the client's median ITL is {times:.2f} times the server's mean",
+        "客户端 ITL 中位数是服务器平均值的 {times:.2f} 倍",
+    )
+    yield scene.evidence("client.clumps", times, "ratio", ramp(times, 0.6, 0.3), text.format(times=times), "client")
 
 
 def _send_lag(scene: Scene) -> Iterator[Evidence]:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from whystall.model.diagnosis import Evidence
 
 from .client import client
+from .deferred import deferred
+from .events import events
 from .gpu import gpu
 from .host import host
 from .latency import latency
@@ -19,12 +21,14 @@ from .workload import workload
 FAMILIES: tuple[Callable[[Scene], Iterator[Evidence]], ...] = (
     progress,
     saturation,
+    deferred,
     latency,
     workload,
     host,
     gpu,
     client,
     log,
+    events,
 )
 
 

@@ -10,6 +10,7 @@ from whystall.model.diagnosis import Onset
 from whystall.model.engine_state import EngineState
 from whystall.model.slo import Slo
 
+from .bounds import bounds
 from .symptoms import runs, symptoms, usual_itl
 from .thresholds import level
 
@@ -18,6 +19,7 @@ Bools = NDArray[np.bool_]
 
 # A total stop hurts every request at once, refusals hurt for good; a wait is shared by those who come.
 _WEIGHTS = {"stall": 5.0, "refusals": 2.0, "queue": 2.0, "itl": 1.0, "front": 1.0, "host_gap": 0.5, "throttle": 1.0}
+_WEIGHTS |= {"ttft": 1.0, "e2e": 1.0}
 
 
 class Focus(msgspec.Struct, frozen=True):
@@ -37,7 +39,7 @@ class Focus(msgspec.Struct, frozen=True):
 def focus(state: EngineState, slo: Slo | None = None) -> Focus:
     """The worst episode of the window. Episodes are flagged intervals joined over short gaps."""
     flags = {kind: flag & state.valid for kind, flag in symptoms(state, slo).items()}
-    best = _hang(state, flags["stall"]) or max(_episodes(state, flags), key=lambda e: e[2], default=None)
+    best = _hang(state, flags["stall"]) or max(_episodes(state, flags, slo), key=lambda e: e[2], default=None)
     m = len(state.dt)
     if best is None:
         return Focus(np.ones(m, dtype=bool), np.zeros(m, dtype=bool), False, None, {})
@@ -59,13 +61,13 @@ def _hang(state: EngineState, stall: Bools) -> tuple[int, int, float] | None:
     return last[0][0], last[0][1], float(state.dt[last[0][0] :].sum())
 
 
-def _episodes(state: EngineState, flags: dict[str, Bools]) -> list[tuple[int, int, float]]:
+def _episodes(state: EngineState, flags: dict[str, Bools], slo: Slo | None) -> list[tuple[int, int, float]]:
     """(first, last + 1, weight) of each episode that is long enough; standstills are episodes of their own."""
     rest = np.logical_or.reduce([flag for kind, flag in flags.items() if kind != "stall"]) & ~flags["stall"]
     severity = np.add.reduce([_WEIGHTS[kind] * flag * state.dt for kind, flag in flags.items()])
     stretches = [*_joined(state, flags["stall"]), *_joined(state, rest)]
     found = [(a, b, float(severity[a:b].sum())) for a, b in stretches]
-    return [episode for episode in found if _lasts(state, flags, episode[0], episode[1])]
+    return [episode for episode in found if _lasts(state, flags, slo, episode[0], episode[1])]
 
 
 def _joined(state: EngineState, flagged: Bools) -> list[tuple[int, int]]:
@@ -80,13 +82,13 @@ def _joined(state: EngineState, flagged: Bools) -> list[tuple[int, int]]:
     return joined
 
 
-def _lasts(state: EngineState, flags: dict[str, Bools], start: int, stop: int) -> bool:
+def _lasts(state: EngineState, flags: dict[str, Bools], slo: Slo | None, start: int, stop: int) -> bool:
     """A stall counts from its own least length on, the rest by its flagged time; shorter losses count when they recur."""
     if flags["stall"][start:stop].any():
         return True
     anything = np.logical_or.reduce([flag[start:stop] for flag in flags.values()])
     others = any(flag[start:stop].any() for kind, flag in flags.items() if kind != "itl")
-    if not others and not _slow_on_the_whole(state, start, stop):
+    if not (others or bounds(slo).itl_promised or _slow_on_the_whole(state, start, stop)):
         return False
     flagged, span = state.dt[start:stop][anything].sum(), state.dt[start:stop].sum()
     recurs = len(runs(anything)) >= 2 and flagged >= level("gain") * span and flagged >= level("stall_min")

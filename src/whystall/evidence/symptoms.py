@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from whystall.model.engine_state import EngineState
+from whystall.model.engine_state import EngineState, HistogramDelta
 from whystall.model.slo import Slo
 from whystall.state.histograms import bucket_counts, means, quantile_of
 
+from .bounds import bounds
 from .thresholds import level
 
 Floats = NDArray[np.float64]
@@ -19,17 +20,27 @@ _SMOOTH_S = 10.0
 
 
 def symptoms(state: EngineState, slo: Slo | None = None) -> dict[str, Bools]:
-    """Kind of loss -> the intervals that have it."""
-    felt_itl = slo.itl_p95_s if slo is not None and slo.itl_p95_s is not None else level("felt_itl")
+    """Kind of loss -> the intervals that have it. What holds every promise of ``slo`` loses nothing.
+
+    ``ttft`` and ``e2e`` are promises broken by none of the other kinds.
+    """
+    at = bounds(slo)
     stall = stalled(state) | frozen_tokens(state)
-    return {
+    slow = promised_tokens_late(state, at.itl_s) if at.itl_promised else slow_tokens(state, at.itl_s)
+    waste = slow | ~np.array(at.itl_promised)  # an idle GPU or a low clock is no loss while tokens come as promised
+    found = {
         "stall": stall,
-        "refusals": _refusals(state),
-        "queue": _positive(queue_delay(state) > level("felt_wait")) | _queued_before(state),
-        "itl": slow_tokens(state, felt_itl) & ~stall,
-        "front": _positive(front_residual(state) > level("felt_wait")),
-        "host_gap": host_gap(state) & ~stall,
-        "throttle": throttled(state),
+        "refusals": _refusals(state, at.errors_ratio),
+        "queue": _positive(queue_delay(state) > at.wait_s) | _queued_before(state, at.wait_s),
+        "itl": slow & ~stall,
+        "front": _positive(front_residual(state) > at.wait_s),
+        "host_gap": host_gap(state) & ~stall & waste,
+        "throttle": throttled(state) & waste,
+    }
+    rest = ~np.logical_or.reduce(list(found.values()))
+    return found | {
+        "ttft": _tail_above(state, state.ttft, at.ttft_s) & rest,
+        "e2e": _tail_above(state, state.e2e, at.e2e_s) & rest,
     }
 
 
@@ -49,7 +60,7 @@ def queue_delay(state: EngineState) -> Floats:
     return np.where(np.isnan(waiting), np.nan, np.where(both | neighbours, delay, 0.0))
 
 
-def _queued_before(state: EngineState) -> Bools:
+def _queued_before(state: EngineState, bound: float) -> Bools:
     """Intervals in which requests finish that had waited, and had come inside the window: a queue between two scrapes.
 
     Over the seconds up to the interval, not after it: a queue must not seem to begin before it does.
@@ -66,7 +77,7 @@ def _queued_before(state: EngineState) -> Bools:
     finished = lately(state.queue.count)
     with np.errstate(invalid="ignore", divide="ignore"):
         waited, lived = lately(state.queue.sum) / finished, lately(state.e2e.sum) / lately(state.e2e.count)
-    return _positive((waited > level("felt_wait")) & (lived < state.t_end) & (finished >= 3))
+    return _positive((waited > bound) & (lived < state.t_end) & (finished >= 3))
 
 
 def decode_itl(state: EngineState) -> float:
@@ -112,6 +123,22 @@ def slow_tokens(state: EngineState, felt: float) -> Bools:
     slow = (itl > max(felt, level("slow_factor") * usual)) & (state.itl.count >= 4)
     silent = (state.generation_tokens == 0) & (state.running_start > 0) & (state.running_end > 0)
     return _positive(slow) | _positive(silent & (state.dt > 4 * usual))
+
+
+def promised_tokens_late(state: EngineState, bound: float) -> Bools:
+    """Intervals around which more than one token in twenty comes later than was promised, or the mean does."""
+    mean = smooth_mean(state, state.itl.sum, state.itl.count)
+    return _tail_above(state, state.itl, bound) | _positive((mean > bound) & (state.itl.count >= 4))
+
+
+def _tail_above(state: EngineState, histogram: HistogramDelta, bound: float | None) -> Bools:
+    """Intervals around which the 95th percentile is certainly above ``bound``; none where nothing was promised."""
+    if bound is None:
+        return np.zeros(len(state.dt), dtype=bool)
+    counts = np.nan_to_num(histogram.counts)
+    lower = np.concatenate(([0.0], histogram.bounds))[: counts.shape[1]]
+    late, seen = _around(state, counts[:, lower >= bound].sum(axis=1)), _around(state, counts.sum(axis=1))
+    return _positive((late > 0.05 * seen) & (seen >= 4))
 
 
 def front_residual(state: EngineState) -> Floats:
@@ -298,13 +325,13 @@ def _window_edges(state: EngineState) -> tuple[NDArray[np.int64], NDArray[np.int
     return first, last
 
 
-def _refusals(state: EngineState) -> Bools:
+def _refusals(state: EngineState, bound: float) -> Bools:
     refused = np.nan_to_num(state.rejections) + np.nan_to_num(state.http_errors)
     if state.client is not None:
         refused = refused + np.nan_to_num(state.client.errors)
     answered = np.nan_to_num(state.finished) + refused
     share = refused.sum() / answered.sum() if answered.sum() > 0 else 0.0
-    return refused > 0 if share > level("felt_errors") else np.zeros(len(refused), dtype=bool)
+    return refused > 0 if share > bound else np.zeros(len(refused), dtype=bool)
 
 
 def _mean_gauge(start: Floats, end: Floats) -> Floats:

@@ -23,6 +23,9 @@ CAUSE = CauseEntry(
     role="limit",
     bias=-4.0,
     weights={
+        "log.engine_dead": -3.0,  # a process that ended does not hang
+        "log.out_of_memory": -2.0,  # memory failed first
+        "log.gpu_fault": -2.0,  # the GPU failed first
         "progress.frozen": 6.0,  # flat counters with requests in flight
     },
     links=(

@@ -151,6 +151,7 @@ EVENTS: tuple[EventPattern, ...] = (
     # hangs and deaths
     _event("shm_stall", "No available shared memory broadcast block found in ", r"found in (\d{1,9}) seconds"),
     _event("rpc_timeout", "RPC call to ", also="timed out"),
+    _event("gpu_fault", "NVRM: Xid", r"Xid[^:]{0,40}: (\d{1,4})"),
     _event("nccl_timeout", "Watchdog caught collective operation timeout", r"ran for (\d{1,12}) milliseconds", 1e-3),
     _event("out_of_memory", "OutOfMemoryError"),
     _event("out_of_memory", "CUDA out of memory"),

@@ -1,0 +1,92 @@
+"""More adapters are asked for than fit at once."""
+
+from __future__ import annotations
+
+from whystall.causes.entry import CauseEntry, Link, LookAlike, Need
+from whystall.model.text import Text
+
+CAUSE = CauseEntry(
+    id="lora_swapping",
+    title=Text(
+        "LoRA adapters swap",
+        "LoRA 适配器换入换出",
+    ),
+    what=Text(
+        "A batch holds at most max_loras distinct adapters; requests for others are set aside until one leaves, and "
+        "a cold adapter is loaded first.",
+        "一个批次最多容纳 max_loras 个不同适配器；其余请求被搁置直到有适配器离开，冷适配器还需先加载。",
+    ),
+    predicts=Text(
+        "Waiting requests marked deferred with LoRA on; seats, blocks and budget free.",
+        "启用 LoRA 时等待的请求被标为 deferred；席位、块与预算有余。",
+    ),
+    role="limit",
+    bias=-4.5,
+    weights={
+        "queue.deferred": 4.0,  # set aside is what the scheduler does with them
+        "config.lora": 2.5,  # adapters are what it waits for
+        "queue.delay": 1.0,  # who is set aside waits
+        "seats.full": -1.0,  # full seats explain the wait
+    },
+    links=(
+        Link(
+            Text(
+                "Requests wait before they run: {queue_delay}",
+                "请求在运行前排队：{queue_delay}",
+            ),
+            (Need("queue.delay"),),
+        ),
+        Link(
+            Text(
+                "They are set aside, not short of capacity: {queue_deferred}",
+                "它们被搁置，而非缺容量：{queue_deferred}",
+            ),
+            (Need("queue.deferred"),),
+            rejects=Text(
+                "seats, blocks and budget",
+                "席位、块与预算",
+            ),
+        ),
+        Link(
+            Text(
+                "Adapters are in use: {config_lora}",
+                "正在使用适配器：{config_lora}",
+            ),
+            (Need("config.lora"),),
+            rejects=Text(
+                "a grammar or a remote KV cache",
+                "语法编译或远端 KV 缓存",
+            ),
+        ),
+    ),
+    numbers=(
+        Text(
+            "{queue_deferred:.0%} of the queue set aside",
+            "队列的 {queue_deferred:.0%} 被搁置",
+        ),
+    ),
+    first_step=Text(
+        "Raise --max-loras to the adapters in use at once, or route each adapter to its own replica.",
+        "把 --max-loras 提高到同时使用的适配器数，或把每个适配器路由到固定副本。",
+    ),
+    look_alikes=(
+        LookAlike(
+            "structured_output",
+            Text(
+                "LoRA is off",
+                "未启用 LoRA",
+            ),
+        ),
+        LookAlike(
+            "seat_cap",
+            Text(
+                "none is set aside",
+                "没有被搁置的请求",
+            ),
+        ),
+    ),
+    hurts_as=("queue",),
+    order=1,
+    restart=True,
+    settled_by=("metrics", "config"),
+)

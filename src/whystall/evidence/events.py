@@ -1,0 +1,101 @@
+"""Log lines that name what happened: deaths, faults, pauses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from whystall.model.configuration import LogEvent
+from whystall.model.diagnosis import Evidence, Onset
+from whystall.model.text import Text
+
+from .scene import Scene
+
+# A process writes its last lines within this time of what its counters show.
+_NEAR_S = 15.0
+
+
+class EventKind(msgspec.Struct, frozen=True):
+    """Evidence ``id`` from any of the log events ``events``; ``text`` may name ``{count}`` and ``{first}``."""
+
+    id: str
+    events: tuple[str, ...]
+    text: Text
+
+
+KINDS = (
+    EventKind(
+        "log.engine_dead",
+        ("engine_dead", "worker_dead", "engine_start_failed"),
+        Text("the log says that the engine died, first at {first:.0f} s", "日志显示引擎已死亡，最早在 {first:.0f} 秒"),
+    ),
+    EventKind(
+        "log.out_of_memory",
+        ("out_of_memory",),
+        Text(
+            "the log shows {count} out-of-memory errors, first at {first:.0f} s",
+            "日志有 {count} 次显存不足，最早在 {first:.0f} 秒",
+        ),
+    ),
+    EventKind(
+        "log.gpu_fault",
+        ("gpu_fault",),
+        Text(
+            "the log shows {count} GPU faults (Xid), first at {first:.0f} s",
+            "日志有 {count} 次 GPU 故障（Xid），最早在 {first:.0f} 秒",
+        ),
+    ),
+    EventKind(
+        "log.rank_stalled",
+        ("shm_stall", "rpc_timeout", "nccl_timeout"),
+        Text(
+            "a process waited for another one {count} times, first at {first:.0f} s",
+            "进程互相等待 {count} 次，最早在 {first:.0f} 秒",
+        ),
+    ),
+    EventKind(
+        "log.jit_compile",
+        ("jit_compile",),
+        Text(
+            "kernels were compiled while serving {count} times, first at {first:.0f} s",
+            "服务期间编译内核 {count} 次，最早在 {first:.0f} 秒",
+        ),
+    ),
+    EventKind(
+        "log.gc_pause",
+        ("gc_pause",),
+        Text(
+            "the collector paused Python {count} times, first at {first:.0f} s",
+            "垃圾回收暂停 Python {count} 次，最早在 {first:.0f} 秒",
+        ),
+    ),
+)
+
+
+def events(scene: Scene) -> Iterator[Evidence]:
+    """One piece of evidence a kind: for it where a line stands in or near the incident, against it where none does."""
+    if "log" not in scene.state.signals:
+        return
+    for kind in KINDS:
+        dated = [e for e in scene.state.events if e.id in kind.events and e.t is not None]
+        yield _seen(scene, kind, dated) if dated else _absent(scene, kind)
+
+
+def _seen(scene: Scene, kind: EventKind, dated: list[LogEvent]) -> Evidence:
+    times = [e.t - scene.state.start for e in dated if e.t is not None]
+    start, stop = _incident(scene)
+    near = any(start - _NEAR_S <= t <= stop + _NEAR_S for t in times)
+    words = kind.text.format(count=len(times), first=min(times))
+    onset = Onset(min(times), max(min(times) - 1, 0.0), min(times) + 1)
+    return scene.evidence(kind.id, len(times), "events", 1.5 if near else 0.2, words, "log", onset, anomaly=near)
+
+
+def _absent(scene: Scene, kind: EventKind) -> Evidence:
+    return scene.evidence(kind.id, 0.0, "events", -0.5, Text("the log has no such line", "日志中没有此类行"), "log")
+
+
+def _incident(scene: Scene) -> tuple[float, float]:
+    inside = scene.focus.inside
+    first, last = int(inside.argmax()), len(inside) - 1 - int(inside[::-1].argmax())
+    return float(scene.state.t_start[first]), float(scene.state.t_end[last])
