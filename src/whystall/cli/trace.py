@@ -20,7 +20,6 @@ from whystall.profiles.linked import LinkedTrace, link
 from whystall.profiles.recognise import recognise
 from whystall.profiles.request_timeline import find_request, join_request
 from whystall.profiles.spans import RequestTime, Span
-from whystall.profiles.tensorboard import write_tensorboard
 from whystall.reports.json import to_json
 
 _FILE = click.Path(path_type=Path)
@@ -145,6 +144,8 @@ def _write_exports(
         start = 0 if common_base(traces, requests) else min(int(t.trace.work.start.min(initial=0)) for t in traces)
         _export(export, traces, requests, _window(window, start))
     if folder is not None:
+        from whystall.profiles.tensorboard import write_tensorboard
+
         write_tensorboard(folder, traces, requests)
 
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import importlib
-import multiprocessing
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -18,19 +16,13 @@ from whystall.model.text import Text
 
 from .analysis import summarise_linked, with_roofline
 from .bytestream import ReadLimits
-from .call_profiles import read_pstats, read_speedscope
 from .headline import headline
-from .iterations import read_iteration_log
 from .kernels import Classifier, KernelClass
 from .kineto import read_kineto
 from .linked import link
-from .ncu import read_ncu_csv
-from .ncu_report import read_ncu_report
-from .nsys import read_nsys
 from .ranks import compare_ranks, rank_collectives
 from .recognise import recognise
 from .report import FileReport, FileResult, TraceReport
-from .span_files import read_jaeger, read_otlp_json, read_otlp_protobuf, read_zipkin
 from .spans import summarise_spans
 from .trace import Trace
 
@@ -44,21 +36,38 @@ class TraceOptions(msgspec.Struct, frozen=True):
 
 
 _SPANS = {
-    "otlp": read_otlp_json,
-    "otlp_protobuf": read_otlp_protobuf,
-    "jaeger": read_jaeger,
-    "zipkin": read_zipkin,
+    "otlp": "read_otlp_json",
+    "otlp_protobuf": "read_otlp_protobuf",
+    "jaeger": "read_jaeger",
+    "zipkin": "read_zipkin",
 }
+# The other readers of files that are no timeline: format to module, function and field of the report.
+_OTHERS = {
+    "iterations": ("iterations", "read_iteration_log", "iterations"),
+    "pstats": ("call_profiles", "read_pstats", "calls"),
+    "speedscope": ("call_profiles", "read_speedscope", "calls"),
+}
+
+
+def _reader(module: str, function: str) -> Callable[..., Any]:
+    """A reader, imported when its format turns up: most calls read one format, and start faster for it."""
+    found: Callable[..., Any] = getattr(importlib.import_module(f"{__package__}.{module}"), function)
+    return found
 
 
 def read_timeline(path: Path, limits: ReadLimits | None = None) -> Trace:
     """A PyTorch or Nsight Systems file as a trace. Raises :class:`UsageError` for a file of another kind."""
     format = recognise(path)
+    if format not in ("pytorch", "nsys"):
+        raise UsageError(f"{path.name} ({format}) is no timeline of kernels", "Give a PyTorch or Nsight Systems file.")
+    return _read_timeline(path, format, limits)
+
+
+def _read_timeline(path: Path, format: str, limits: ReadLimits | None) -> Trace:
     if format == "pytorch":
         return read_kineto(path, limits)
-    if format == "nsys":
-        return read_nsys(path)
-    raise UsageError(f"{path.name} ({format}) is no timeline of kernels", "Give a PyTorch or Nsight Systems file.")
+    trace: Trace = _reader("nsys", "read_nsys")(path)
+    return trace
 
 
 def read_file(path: Path, options: TraceOptions) -> FileResult:
@@ -67,22 +76,18 @@ def read_file(path: Path, options: TraceOptions) -> FileResult:
     if format in ("pytorch", "nsys"):
         return _timeline(path, format, options)
     if format in _SPANS:
-        spans, warnings = _SPANS[format](path)
+        spans, warnings = _reader("span_files", _SPANS[format])(path)
         report = FileReport(path.name, format, spans=summarise_spans(spans), warnings=warnings)
         return FileResult(report, spans=tuple(spans))
-    if format == "ncu":
-        counters = read_ncu_csv(path, Classifier(options.patterns))
-        return FileResult(FileReport(path.name, format, counters=counters))
-    if format == "ncu_report":
-        return FileResult(FileReport(path.name, format, counters=read_ncu_report(path, Classifier(options.patterns))))
-    if format == "iterations":
-        return FileResult(FileReport(path.name, format, iterations=read_iteration_log(path)))
-    calls = read_pstats(path) if format == "pstats" else read_speedscope(path)
-    return FileResult(FileReport(path.name, format, calls=calls))
+    if format in ("ncu", "ncu_report"):
+        read = _reader("ncu", "read_ncu_csv") if format == "ncu" else _reader("ncu_report", "read_ncu_report")
+        return FileResult(FileReport(path.name, format, counters=read(path, Classifier(options.patterns))))
+    module, function, field = _OTHERS[format]
+    return FileResult(FileReport(path.name, format, **{field: _reader(module, function)(path)}))
 
 
 def _timeline(path: Path, format: str, options: TraceOptions) -> FileResult:
-    trace = read_kineto(path, options.limits) if format == "pytorch" else read_nsys(path)
+    trace = _read_timeline(path, format, options.limits)
     linked = link(trace, Classifier(options.patterns))
     summary = summarise_linked(linked)
     if options.roofline and trace.header.get("record_shapes"):
@@ -109,7 +114,10 @@ def read_files(paths: Sequence[Path], options: TraceOptions, ray: str | None = N
     workers = min(len(paths), len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
     if workers < 2:
         return [_attempt(path, options) for path in paths]
-    context = multiprocessing.get_context("spawn")
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
+    context = get_context("spawn")
     with ProcessPoolExecutor(workers, mp_context=context) as pool:
         return list(pool.map(_attempt, paths, [options] * len(paths)))
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from whystall.errors import UsageError
 from whystall.model.text import Text
 
-from .trace import KERNEL, GpuWork
+from .trace import KERNEL, GpuWork, used
 
 
 class KernelClass(msgspec.Struct, frozen=True):
@@ -183,7 +183,7 @@ class Classifier:
         """The class of every row of ``work``, as its index in :attr:`ids`; copies and sets by kind, not by name."""
         index = {id: number for number, id in enumerate(self.ids)}
         classes = np.full(len(names), index["other"], dtype=np.int16)
-        for number in np.unique(work.name).tolist():
+        for number in used(work.name, len(names)):
             classes[number] = index[self.classify(names[number])]
         rows: NDArray[np.int16] = np.where(work.kind == KERNEL, classes[work.name], np.int16(index["copy"]))
         return rows

@@ -17,16 +17,19 @@ from .layout import KINDS, PHASES
 from .pieces import Batch, EventReader, Findings
 from .trace import KERNEL, MEMCPY, MEMSET, Device, Trace
 
+_NO_MEMORY = {category: kind for category, kind in KINDS.items() if kind != "instant"}
 
-def read_kineto(path: Path, limits: ReadLimits | None = None) -> Trace:
+
+def read_kineto(path: Path, limits: ReadLimits | None = None, memory: bool = True) -> Trace:
     """Read one file at constant text memory (a piece of 0.5 MB); columns take about 40 bytes per kept event.
 
     A file that is cut off, half written, concatenated or partly invalid is read as far as it goes; ``warnings`` says
-    what is missing. Raises :class:`NotATrace` without an array of events, :class:`TooLarge` past ``limits``.
+    what is missing. ``memory`` False leaves out the allocator's events. Raises :class:`NotATrace` without an array of
+    events, :class:`TooLarge` past ``limits``.
     """
     with ByteStream(path, limits) as stream:
-        reader = EventReader(stream)
-        builder = _Builder()
+        reader = EventReader(stream, KINDS if memory else _NO_MEMORY)
+        builder = _Builder(memory)
         _keep_buffers()
         tracked = gc.isenabled()
         gc.disable()  # millions of short-lived acyclic objects: the collector only costs time here
@@ -48,7 +51,8 @@ def _keep_buffers() -> None:
 
 
 class _Builder:
-    def __init__(self) -> None:
+    def __init__(self, memory: bool) -> None:
+        self.with_memory = memory
         names, numbers = Names(), Numbers()
         self.names = names
         self.work = GpuWorkColumns(names, numbers)
@@ -73,7 +77,8 @@ class _Builder:
         timed = {name: Timed(found, exact) for name, found in kinds.items()}
         for name, found in timed.items():
             self._keep(name, found, document)
-        self.memory.add(instants)
+        if self.with_memory:
+            self.memory.add(instants)
 
     def _keep(self, kind: str, timed: Timed, document: int) -> None:
         self.untimed += timed.rejected

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .kernels import Classifier
 from .steps import Steps, call_of_work, find_steps, step_of_calls, step_of_work
-from .trace import KERNEL, Trace
+from .trace import KERNEL, Trace, used
 
 _GRAPH_LAUNCH = re.compile(r"GraphLaunch")
 # Calls in which the host waits for a copy: those without Async, and ROCm's that waits for its stream.
@@ -31,16 +31,16 @@ class LinkedTrace(msgspec.Struct, frozen=True):
     graph: NDArray[np.bool_]
     collective: NDArray[np.bool_]
     kernel: NDArray[np.bool_]
-
-    @property
-    def device_ids(self) -> tuple[int, ...]:
-        return tuple(np.unique(self.trace.work.device).tolist())
+    device_ids: tuple[int, ...]
 
     def calls_named(self, pattern: re.Pattern[str]) -> NDArray[np.bool_]:
         """Which calls have a name that ``pattern`` finds."""
         names = self.trace.names
-        wanted = [number for number in np.unique(self.trace.calls.name).tolist() if pattern.search(names[number])]
-        return np.isin(self.trace.calls.name, wanted)
+        wanted = np.zeros(len(names), dtype=bool)
+        for number in used(self.trace.calls.name, len(names)):
+            wanted[number] = pattern.search(names[number]) is not None
+        found: NDArray[np.bool_] = wanted[self.trace.calls.name]
+        return found
 
     def blocking_copies(self) -> NDArray[np.bool_]:
         return self.calls_named(_BLOCKING_COPY)
@@ -56,8 +56,7 @@ def link(trace: Trace, classifier: Classifier | None = None) -> LinkedTrace:
     steps = find_steps(trace)
     call = call_of_work(trace)
     call_step = step_of_calls(trace.calls, steps) if len(steps) else np.full(len(trace.calls), -1, dtype=np.int64)
-    graph_names = [number for number, name in enumerate(trace.names) if _GRAPH_LAUNCH.search(name)]
-    graph_call = np.isin(trace.calls.name, graph_names)
+    graph_call = np.array([bool(_GRAPH_LAUNCH.search(name)) for name in trace.names], dtype=bool)[trace.calls.name]
     graph = np.zeros(len(call), dtype=bool)
     graph[call >= 0] = graph_call[call[call >= 0]]
     comm = [number for number, id in enumerate(classifier.ids) if classifier.family(id) == "collective"]
@@ -72,4 +71,5 @@ def link(trace: Trace, classifier: Classifier | None = None) -> LinkedTrace:
         graph,
         np.isin(classes, comm) & (trace.work.kind == KERNEL),
         trace.work.kind == KERNEL,
+        tuple(np.unique(trace.work.device).tolist()),
     )
