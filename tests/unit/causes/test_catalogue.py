@@ -119,5 +119,6 @@ def test_a_need_holds_at_its_level_and_on_its_side() -> None:
 
 def test_every_kind_of_loss_has_its_weight_and_some_cause() -> None:
     kinds = set(symptoms(blank([1.0, 1.0])))
-    assert {kind for entry in catalogue().values() for kind in entry.hurts_as} == kinds
+    # A promise that is broken by none of the other losses: what the server does is what it can, or unknown.
+    assert {kind for entry in catalogue().values() for kind in entry.hurts_as} == kinds - {"ttft", "e2e"}
     assert not focus(blank([1.0, 1.0])).hurts
