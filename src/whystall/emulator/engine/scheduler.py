@@ -358,8 +358,8 @@ class Scheduler:
         if request.stand is Stand.FINISHED:
             return request.output_tokens
         if request.stand in (Stand.DECODING, Stand.DRAINED):
-            known = min(self.updated + 2 - request.origin, request.prompt_tokens + request.output_tokens)
-            return known - request.prompt_tokens
+            known = max(self.updated + 2, request.entered + 1) - request.origin
+            return min(known - request.prompt_tokens, request.output_tokens)
         in_flight = request.stale_step > self.updated
         if request.stand is Stand.LOOSE:
             in_flight = request.entered <= request.last_scheduled and request.last_scheduled > self.updated

@@ -112,3 +112,20 @@ def test_admission_control_counts_running_requests_too() -> None:
     engine.advance(1.0)
     assert len(engine.journal.rejected) == 4
     assert max(engine.journal.running) == 6
+
+
+@pytest.mark.parametrize("is_async", [True, False])
+def test_what_a_client_was_given_never_shrinks_and_ends_complete(is_async: bool) -> None:
+    options = EngineOptions(num_gpu_blocks=60, max_model_len=512, max_num_seqs=8, async_scheduling=is_async)
+    engine = Engine(options, PROFILE)
+    requests = [Request(n, 60 + n, 100, OwnContent(), arrival=0.02 * n) for n in range(12)]
+    for request in requests:
+        engine.submit(request)
+    given = [0] * len(requests)
+    for tick in range(8000):
+        engine.advance(tick * 0.001)
+        now = [engine.scheduler.outputs(r) if r.queued == r.queued else 0 for r in requests]
+        assert all(b >= a for a, b in zip(given, now, strict=True))
+        given = now
+    assert given == [100] * 12
+    assert sum(r.preemptions for r in requests) > 0
