@@ -16,6 +16,8 @@ Verdict = Literal["healthy", "bottleneck", "unknown"]
 Signal = Literal["metrics", "gpu", "host", "log", "config", "client", "spans", "trace"]
 Known = Literal["reported", "default", "inferred"]
 Role = Literal["trigger", "limit"]
+RemedyKind = Literal["knob", "capacity", "client", "host", "gateway", "version", "operation"]
+Aim = Literal["stop_bleeding", "fix"]
 
 
 def _no_text() -> Text:
@@ -113,8 +115,20 @@ class Range(msgspec.Struct, frozen=True):
     high: float
 
 
+class NotOffered(msgspec.Struct, frozen=True):
+    """What is often advised for the same symptom, and why it is not offered."""
+
+    claim: Text
+    because: Text
+
+
 class Remedy(msgspec.Struct, frozen=True):
-    """What to change. ``change`` maps a flag to its value, empty where it is no flag; ``text`` says it in words."""
+    """What to change. ``text`` says it in words, ``change`` holds the flags of a knob.
+
+    ``change`` maps a flag, as this server's version writes it, to its value: ``"true"`` sets a switch, which is written
+    without a value, ``""`` takes the flag away. It is empty where the remedy is no flag. ``buys`` and ``risk`` say what
+    is won and what it costs; ``effect`` has the predicted changes where somebody computed them.
+    """
 
     id: str
     text: Text
@@ -124,6 +138,10 @@ class Remedy(msgspec.Struct, frozen=True):
     restart: bool = True
     undo: Text = msgspec.field(default_factory=_no_text)
     cause: str = ""
+    kind: RemedyKind = "knob"
+    aim: Aim = "fix"
+    buys: Text = msgspec.field(default_factory=_no_text)
+    not_offered: tuple[NotOffered, ...] = ()
 
 
 class Impact(msgspec.Struct, frozen=True):
