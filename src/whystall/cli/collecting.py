@@ -22,7 +22,7 @@ from .reading import Reading
 
 _LOOKING = Text("looking", "正在观察")
 _SCRAPES = Text("{scrapes} scrapes", "{scrapes} 次抓取")
-_FAILED = Text("{scrapes} scrapes, {failed} failed", "{scrapes} 次抓取,{failed} 次失败")
+_FAILED = Text("{scrapes} scrapes, {failed} failed", "{scrapes} 次抓取，{failed} 次失败")
 
 
 def recording_of(reading: Reading, lang: str) -> Recording:

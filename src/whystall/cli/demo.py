@@ -32,18 +32,18 @@ NOT_FOUND = 1
 _INTRODUCTION = Text(
     "A recording of a real vLLM 0.26 on one H200 is served at {url}, {speed:g} times as fast as it ran.\n"
     "Planted: room for 40,000 KV tokens, and after {at:.0f} s 128 clients instead of 8.\n",
-    "一台 H200 上真实 vLLM 0.26 的记录正以 {speed:g} 倍速在 {url} 提供服务。\n"
-    "埋下的问题:KV 只容纳 40,000 个 token,{at:.0f} 秒后客户端由 8 个增至 128 个。\n",
+    "一台 H200 上真实 vLLM 0.26 的录制正以 {speed:g} 倍速在 {url} 提供服务。\n"
+    "埋下的问题：KV 只容纳 40,000 个 token，{at:.0f} 秒后客户端由 8 个增至 128 个。\n",
 )
 _FOUND = Text(
     "Planted {planted} at {at:.0f} s: found {found}{onset}. The page: {file}",
-    "在第 {at:.0f} 秒埋下 {planted}:找到了 {found}{onset}。报告页面:{file}",
+    "在第 {at:.0f} 秒埋下 {planted}：找到了 {found}{onset}。报告页面：{file}",
 )
 _MISSED = Text(
     "Planted {planted} at {at:.0f} s: NOT found, the answer was {found}. The page: {file}",
-    "在第 {at:.0f} 秒埋下 {planted}:未找到,给出的答案是 {found}。报告页面:{file}",
+    "在第 {at:.0f} 秒埋下 {planted}：未找到，给出的答案是 {found}。报告页面：{file}",
 )
-_ONSET = Text(" at {at:.1f} s", ",起点第 {at:.1f} 秒")
+_ONSET = Text(" at {at:.1f} s", "，起点第 {at:.1f} 秒")
 
 
 @click.command()

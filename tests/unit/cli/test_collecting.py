@@ -39,4 +39,4 @@ def test_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_failures_are_told() -> None:
     assert told(Progress(5.0, 10.0, 6, 0), "en") == "6 scrapes"
     assert told(Progress(5.0, 10.0, 6, 2), "en") == "6 scrapes, 2 failed"
-    assert told(Progress(5.0, 10.0, 6, 2), "zh") == "6 次抓取,2 次失败"
+    assert told(Progress(5.0, 10.0, 6, 2), "zh") == "6 次抓取，2 次失败"

@@ -61,11 +61,13 @@ def _extra(name: str, extra: str, packages: list[str]) -> Check:
     purpose = _FOR.get(extra, Text(extra))
     missing = [package for package in packages if _version(package) is None]
     if missing:
-        absent = Text("not installed; for {purpose}", "未安装;用于{purpose}").format(purpose=purpose)
+        absent = Text("not installed; for {purpose}", "未安装；用于{purpose}").format(purpose=purpose)
         return Check(f"[{extra}]", "missing", absent, Text(f"pip install '{name}[{extra}]'"))
     found = ", ".join(f"{package} {_version(package)}" for package in packages)
     return Check(
-        f"[{extra}]", "ok", Text("{found}; for {purpose}", "{found};用于{purpose}").format(found=found, purpose=purpose)
+        f"[{extra}]",
+        "ok",
+        Text("{found}; for {purpose}", "{found}；用于{purpose}").format(found=found, purpose=purpose),
     )
 
 

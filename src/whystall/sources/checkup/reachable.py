@@ -17,19 +17,19 @@ from whystall.sources.exposition import PageParser
 from whystall.sources.live.http import Answer, Session
 
 _LIMIT_BYTES = 8 * 1024 * 1024
-_VLLM_HAS_IT = Text("vLLM serves it; a gateway in front may not", "vLLM 提供此端点;前面的网关可能不转发")
+_VLLM_HAS_IT = Text("vLLM serves it; a gateway in front may not", "vLLM 提供此端点；前面的网关可能不转发")
 _HOW = {
     "/version": _VLLM_HAS_IT,
     "/health": _VLLM_HAS_IT,
     "/v1/models": _VLLM_HAS_IT,
     "/server_info": Text(
         "start the server with VLLM_SERVER_DEV_MODE=1 on a trusted network only; --log or --server-args tell the same",
-        "仅在可信网络中以 VLLM_SERVER_DEV_MODE=1 启动服务器;--log 或 --server-args 可提供相同信息",
+        "仅在可信网络中以 VLLM_SERVER_DEV_MODE=1 启动服务器；--log 或 --server-args 可提供相同信息",
     ),
 }
 _CREDENTIALS = Text(
     "it wants credentials: give a token by --token-file or WHYSTALL_TOKEN",
-    "需要凭据:请用 --token-file 或 WHYSTALL_TOKEN 提供令牌",
+    "需要凭据：请用 --token-file 或 WHYSTALL_TOKEN 提供令牌",
 )
 
 
@@ -79,28 +79,28 @@ def _failed(path: str, error: WhystallError) -> Check:
 def _dialect(keys: tuple[SeriesKey, ...], size: dict[str, object]) -> Check:
     names = {key.name for key in keys}
     known = any((entry := describe(name)) and entry.prefix for name in names)
-    measured = Text("{series} series, {kb} kB in {ms} ms", "{series} 个序列,{kb} kB,用时 {ms} ms").format(**size)
+    measured = Text("{series} series, {kb} kB in {ms} ms", "{series} 个序列，{kb} kB，用时 {ms} ms").format(**size)
     if not known:
         return Check(
             "/metrics",
             "failed",
-            Text("no metric of a known engine; {size}", "没有已知引擎的指标;{size}").format(size=measured),
+            Text("no metric of a known engine; {size}", "没有已知引擎的指标；{size}").format(size=measured),
             Text(
                 "is it the engine's own port? --disable-log-stats takes vLLM's metrics away",
                 "这是引擎自己的端口吗?--disable-log-stats 会去掉 vLLM 的指标",
             ),
         )
     dialect = "Ray" if any(name.startswith("ray_") for name in names) else "vLLM"
-    text = Text("{dialect} names {range}, {size}", "{dialect} 指标名 {range},{size}")
+    text = Text("{dialect} names {range}, {size}", "{dialect} 指标名 {range}，{size}")
     return Check("/metrics", "ok", text.format(dialect=dialect, range=_span(guess_version(names)), size=measured))
 
 
 def _span(version: VersionRange) -> Text:
     if version.since and version.until:
-        return Text(f"of {version.since} to {version.until}", f"({version.since} 至 {version.until})")
+        return Text(f"of {version.since} to {version.until}", f"（{version.since} 至 {version.until}）")
     if version.since:
-        return Text(f"of {version.since} or later", f"({version.since} 或更新)")
-    return Text(f"of {version.until} or earlier", f"({version.until} 或更早)") if version.until else Text("")
+        return Text(f"of {version.since} or later", f"（{version.since} 或更新）")
+    return Text(f"of {version.until} or earlier", f"（{version.until} 或更早）") if version.until else Text("")
 
 
 async def _ask(session: Session, path: str) -> Answer | WhystallError:

@@ -57,7 +57,7 @@ def _cgroup(server: ServerProcesses) -> Check:
 def _pressure(found: bool) -> Check:
     if found:
         return Check("pressure", "ok", Text("/proc/pressure/cpu"))
-    absent = Text("this kernel has no pressure stall information", "此内核没有 PSI(压力阻塞信息)")
+    absent = Text("this kernel has no pressure stall information", "此内核没有 PSI（压力阻塞信息）")
     return Check("pressure", "missing", absent, Text("boot Linux with psi=1", "以 psi=1 启动 Linux"))
 
 
@@ -85,4 +85,4 @@ def _log(path: Path | None) -> Check:
         size = len(tail.first())
     finally:
         tail.close()
-    return Check("log", "ok", Text(f"{path}, {size / 1000:.0f} kB read", f"{path},读取了 {size / 1000:.0f} kB"))
+    return Check("log", "ok", Text(f"{path}, {size / 1000:.0f} kB read", f"{path}，读取了 {size / 1000:.0f} kB"))

@@ -11,11 +11,11 @@ _NEEDS = {"metrics": ("/metrics",), "gpu": ("nvml", "processes"), "host": ("proc
 _IN_FOLDERS = {
     "client": Text(
         "put the load generator's requests.jsonl into a recording folder and diagnose that",
-        "将压测工具的 requests.jsonl 放入记录文件夹,再诊断该文件夹",
+        "将压测工具的 requests.jsonl 放入录制目录，再诊断该目录",
     ),
     "spans": Text(
         "start the server with --otlp-traces-endpoint, and put spans.jsonl into a recording folder",
-        "以 --otlp-traces-endpoint 启动服务器,并将 spans.jsonl 放入记录文件夹",
+        "以 --otlp-traces-endpoint 启动服务器，并将 spans.jsonl 放入录制目录",
     ),
 }
 _SEEN = Text("available", "可用")
@@ -46,7 +46,7 @@ def _configuration(by_id: dict[str, Check], keys: tuple[SeriesKey, ...], config:
     if any((found := quantity(key.name)) and found.name == "cache_config_info" for key in keys):
         partly = Text(
             "the cache's only, from the page; seats and token budget would be inferred",
-            "仅有来自页面的缓存配置;席位与 token 预算将靠推断",
+            "仅有来自页面的缓存配置；席位与 token 预算将靠推断",
         )
         return Check("config", "ok", partly, how)
     return Check("config", "missing", _UNSEEN, how)
