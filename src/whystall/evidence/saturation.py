@@ -10,6 +10,7 @@ import numpy as np
 from whystall.model.diagnosis import Evidence
 from whystall.model.text import Text
 
+from .bounds import bounds
 from .devices import device
 from .scene import Scene
 from .symptoms import usual_itl
@@ -293,6 +294,7 @@ def _step_growth(scene: Scene) -> _Reading | None:
 
 def _refusals(scene: Scene) -> Iterator[Evidence]:
     state = scene.state
+    bound = max(bounds(scene.slo).errors_ratio, 1e-4)  # a promise of no error at all still needs a scale
     refused, finished = float(np.nansum(state.rejections[scene.inside])), float(np.nansum(state.finished[scene.inside]))
     if np.isfinite(state.rejections).any():
         share = refused / max(refused + finished, 1.0)
@@ -300,11 +302,11 @@ def _refusals(scene: Scene) -> Iterator[Evidence]:
             "the server refused {refused:.0f} requests, {share:.0%} of those it answered, by its queue limit",
             "服务器因队列上限拒绝了 {refused:.0f} 个请求，占已答复的 {share:.0%}",
         )
-        strength = ramp(share, level("felt_errors"), 0.1) if refused else -1.0
+        strength = ramp(share, bound / 2, 2 * bound) if refused else -1.0
         yield scene.evidence("queue.refused", share, "ratio", strength, text.format(refused=refused, share=share))
     errors = float(np.nansum(state.http_errors[scene.inside]))
     if errors > 0:
         share = errors / max(float(np.nansum(state.http_responses[scene.inside])), 1.0)
         text = Text("{share:.0%} of the HTTP answers were 5xx", "{share:.0%} 的 HTTP 响应为 5xx")
-        strength = ramp(share, level("felt_errors"), 0.1)
+        strength = ramp(share, bound / 2, 2 * bound)
         yield scene.evidence("http.errors", share, "ratio", strength, text.format(share=share))
