@@ -1,7 +1,8 @@
-"""``whystall lab``: experiments on an emulated server: what is expected, what is seen, what the diagnosis says."""
+"""``whystall lab``: experiments on an emulated or a real server: what is expected, what is seen, what the diagnosis says."""
 
 from __future__ import annotations
 
+import asyncio
 import math
 import tempfile
 from pathlib import Path
@@ -9,11 +10,13 @@ from pathlib import Path
 import click
 import msgspec
 
-from whystall.errors import WhystallError
+from whystall.errors import Refused, WhystallError
+from whystall.model.recording import Recording
 from whystall.model.text import Text
 from whystall.pipeline import diagnose
 from whystall.trials.lab.catalogue import experiments, find_experiment
-from whystall.trials.lab.experiment import Observation, Outcome
+from whystall.trials.lab.experiment import Experiment, Observation, Outcome
+from whystall.trials.lab.live_run import plan_of, run_on_url, run_on_vllm
 from whystall.trials.lab.run import UNITS, run_experiment
 
 from .language import language
@@ -36,7 +39,7 @@ _KEPT = Text("The recording: {folder}", "记录:{folder}")
 
 @click.group()
 def lab() -> None:
-    """Experiments on an emulated server: what is expected, what is seen, what the diagnosis says."""
+    """Experiments: what is expected, what is seen, what the diagnosis says."""
 
 
 @lab.command("list")
@@ -51,30 +54,49 @@ def list_(lang: str | None) -> int:
 
 @lab.command()
 @click.argument("name")
-@click.option("--keep", type=click.Path(file_okay=False, path_type=Path), help="Where the recording is kept.")
+@click.option("--target", default="emulator", show_default=True, help="emulator, vllm (starts one), or an address.")
+@click.option("--send-load", is_flag=True, help="Allow the load on a server that is given by its address.")
+@click.option("--keep", type=click.Path(file_okay=False, path_type=Path), help="Where the files of the run are kept.")
 @click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON.")
 @LANG
-def run(name: str, keep: Path | None, as_json: bool, lang: str | None) -> int:
-    """Run an experiment on the emulator and compare it with what is expected.
+def run(name: str, target: str, send_load: bool, keep: Path | None, as_json: bool, lang: str | None) -> int:
+    """Run an experiment and compare what is seen with what is expected.
 
-    Takes seconds: the emulated server runs as fast as it can. Exits 0 where the diagnosis names the planted cause and
-    all that a real scheduler is expected to show was seen, 1 where not.
+    On the emulator it takes seconds. With --target vllm a real vLLM with a tiny random model is started, which takes
+    some minutes. An address gets the experiment's load: start that server with the flags that the experiment names.
+    Exits 0 where the diagnosis names the planted cause and all that a real scheduler is expected to show was seen.
     """
     experiment = find_experiment(name)
+    tongue = language(lang, "")
     with tempfile.TemporaryDirectory() as scratch:
-        outcome, recording = run_experiment(experiment, keep or Path(scratch))
+        outcome, recording = _run(experiment, target, send_load, keep or Path(scratch))
         try:
             found = diagnose(recording).diagnosis
             verdict, causes = str(found.verdict), [cause.id for cause in found.causes]
         except WhystallError as error:
             verdict, causes = error.message, []
     if as_json:
-        click.echo(_json(outcome, verdict, causes))
+        click.echo(_json(outcome, target, verdict, causes))
     else:
-        _tell(outcome, verdict, causes, language(lang, ""))
+        _tell(outcome, verdict, causes, tongue)
         if keep is not None:
-            click.echo(_KEPT.format(folder=keep).in_(language(lang, "")))
+            click.echo(_KEPT.format(folder=keep).in_(tongue))
     return 0 if _as_expected(outcome, verdict, causes) else DIFFERENT
+
+
+def _run(experiment: Experiment, target: str, send_load: bool, folder: Path) -> tuple[Outcome, Recording]:
+    if target == "emulator":
+        return run_experiment(experiment, folder)
+    plan = plan_of(experiment)
+    if target == "vllm":
+        return asyncio.run(run_on_vllm(experiment, folder))
+    if not send_load:
+        seconds = plan.before.seconds + plan.after.seconds
+        raise Refused(
+            f"{experiment.id} would send up to {plan.after.clients} requests at a time to {target} for {seconds:.0f} s",
+            f"Add --send-load where that server is yours. Start it with: {' '.join(plan.flags)}",
+        )
+    return asyncio.run(run_on_url(experiment, target))
 
 
 def _as_expected(outcome: Outcome, verdict: str, causes: list[str]) -> bool:
@@ -83,7 +105,7 @@ def _as_expected(outcome: Outcome, verdict: str, causes: list[str]) -> bool:
     return seen and (cause in causes[:2] if cause else verdict == "healthy")
 
 
-def _json(outcome: Outcome, verdict: str, causes: list[str]) -> str:
+def _json(outcome: Outcome, target: str, verdict: str, causes: list[str]) -> str:
     rows = [
         {
             "figure": o.expectation.figure,
@@ -99,7 +121,7 @@ def _json(outcome: Outcome, verdict: str, causes: list[str]) -> str:
     body = {
         "schema": "whystall.lab/1",
         "experiment": outcome.experiment.id,
-        "target": "emulator",
+        "target": target,
         "before": {key: _number(value) for key, value in outcome.before.items()},
         "after": {key: _number(value) for key, value in outcome.after.items()},
         "expectations": rows,

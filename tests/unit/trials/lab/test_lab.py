@@ -10,10 +10,11 @@ from click.testing import CliRunner
 
 from whystall.cli.lab import lab
 from whystall.emulator.server.faults import FAULTS
-from whystall.errors import UsageError
+from whystall.errors import Refused, Unavailable, UsageError
 from whystall.model.text import Text
 from whystall.trials.lab.catalogue import experiments, find_experiment
 from whystall.trials.lab.experiment import Expectation
+from whystall.trials.lab.real_server import vllm_python, write_model
 from whystall.trials.lab.run import UNITS, run_experiment
 
 CLASSICS = ("kv-overflow", "scheduling-delay", "low-gpu-use")
@@ -79,3 +80,27 @@ def test_the_verb_says_what_was_expected_and_seen(tmp_path: Path) -> None:
 def test_an_unknown_experiment_is_refused() -> None:
     with pytest.raises(UsageError, match="nothing"):
         find_experiment("nothing")
+
+
+def test_a_load_on_a_server_that_is_given_needs_permission() -> None:
+    done = CliRunner().invoke(lab, ["run", "kv-overflow", "--target", "http://127.0.0.1:9"], standalone_mode=False)
+    assert isinstance(done.exception, Refused)
+    assert "--send-load" in done.exception.hint
+    assert "--num-gpu-blocks-override" in done.exception.hint
+
+
+def test_what_runs_on_the_emulator_only_says_so() -> None:
+    done = CliRunner().invoke(lab, ["run", "gc_pause", "--target", "vllm"], standalone_mode=False)
+    assert isinstance(done.exception, UsageError)
+
+
+def test_without_vllm_the_lab_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("WHYSTALL_VLLM_PYTHON", str(tmp_path / "none"))
+    with pytest.raises(Unavailable, match="not installed"):
+        vllm_python()
+
+
+def test_the_tiny_model_is_whole(tmp_path: Path) -> None:
+    write_model(tmp_path)
+    tokenizer = json.loads((tmp_path / "tokenizer.json").read_text())
+    assert len(tokenizer["model"]["vocab"]) == json.loads((tmp_path / "config.json").read_text())["vocab_size"]
