@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -40,6 +39,7 @@ _HISTOGRAMS = {
 _COUNTERS = {
     "generation_tokens": "generation_tokens",
     "prompt_tokens": "prompt_tokens",
+    "cached_tokens": "prompt_tokens_cached",
     "external_tokens": "external_prefix_cache_hits",
     "prefix_queries": "prefix_cache_queries",
     "prefix_hits": "prefix_cache_hits",
@@ -106,26 +106,71 @@ class _Context:
         }
         return tuple(name for name, there in seen.items() if there)
 
+    def beside(self) -> dict[str, Any]:
+        """What was seen beside the page: the same for every engine."""
+        r, times = self.recording, self.times
+        return {
+            "gpu": gpu_state(r.gpu, times),
+            "host": host_state(r.host, times),
+            "client": client_state(r.client, times),
+            "events": _inside(self.events, times),
+            "spans": tuple(s for s in r.spans if len(times) and times[0] <= s.end <= times[-1]),
+            "health_ok": (r.health[-1].status == 200) if r.health else None,
+            "unknown_names": self.unknown,
+            "signals": self.signals(),
+        }
+
+
+class _Pages:
+    """One engine's pages: increases over the intervals, gauges at the scrapes."""
+
+    def __init__(self, series: EngineSeries, keep: NDArray[np.int64]) -> None:
+        self.series = series
+        self.keep = keep
+        self.valid = self._valid()
+
+    def increase(self, name: str, part: str = "value", **labels: str) -> Floats:
+        return self.delta(self.series.total(name, part, **labels))
+
+    def delta(self, values: Floats) -> Floats:
+        return np.where(self.valid, increases(values[self.keep]), np.nan) if len(self.valid) else np.zeros(0)
+
+    def gauge(self, name: str, **labels: str) -> Floats:
+        return self.series.total(name, **labels)[self.keep]
+
+    def histogram(self, name: str) -> HistogramDelta:
+        if not len(self.valid) or not self.series.rows(name, "count"):
+            return empty_histogram(len(self.valid))
+        bounds, cumulative = self.series.buckets(name)
+        cumulative[-1] = np.where(np.isnan(cumulative[-1]), self.series.total(name, "count"), cumulative[-1])
+        by_bucket = np.diff(cumulative[:, self.keep], axis=0, prepend=0.0)
+        # A scrape may fall between a bucket's increment and its neighbour's: never a negative count.
+        counts = np.maximum(np.where(self.valid, np.diff(by_bucket, axis=1), np.nan), 0.0)
+        return HistogramDelta(bounds, counts.T, self.increase(name, "sum"), self.increase(name, "count"))
+
+    def _valid(self) -> NDArray[np.bool_]:
+        """Intervals that a rate can be taken over: those in which the engine did not start anew."""
+        reset = np.zeros(max(len(self.keep) - 1, 0), dtype=bool)
+        if not len(reset):
+            return reset
+        for name in _LIFETIME:
+            for part in ("value", "count"):
+                reset |= went_down(self.series.total(name, part)[None, self.keep])
+        with np.errstate(invalid="ignore"):
+            reset |= np.abs(np.diff(self.gauge("process_start_time_seconds"))) > 1.0
+        return ~reset
+
 
 def _state(series: EngineSeries, context: _Context) -> EngineState:
-    keep, times = context.keep, context.times
-    m = max(len(times) - 1, 0)
-    valid, restarts = _valid(series, keep, m)
-
-    def delta(values: Floats) -> Floats:
-        return np.where(valid, increases(values[keep]), np.nan) if m else np.zeros(0)
-
-    def gauge(name: str, **labels: str) -> Floats:
-        return series.total(name, **labels)[keep]
-
-    counters = {field: delta(series.total(name)) for field, name in _COUNTERS.items()}
-    histograms = {field: _histogram(series, name, keep, valid) for field, name in _HISTOGRAMS.items()}
-    fields: dict[str, Any] = {**counters, **histograms}
-    running, waiting, kv = gauge("num_requests_running"), gauge("num_requests_waiting"), gauge("kv_cache_usage_perc")
+    pages, times = _Pages(series, context.keep), context.times
     start = float(times[0]) if len(times) else 0.0
     engine_id, model = series.engine or ("", "")
-    dt = np.diff(times)
-    recording, configuration = context.recording, context.configuration
+    configuration = context.configuration
+    fields: dict[str, Any] = {
+        **{field: pages.histogram(name) for field, name in _HISTOGRAMS.items()},
+        **{field: pages.increase(name) for field, name in _COUNTERS.items()},
+        **_gauges(pages),
+    }
     state = EngineState(
         engine=Engine("vllm", configuration.version, engine_id, model or configuration.model),
         configuration=configuration,
@@ -133,86 +178,51 @@ def _state(series: EngineSeries, context: _Context) -> EngineState:
         start=start,
         t_start=times[:-1] - start,
         t_end=times[1:] - start,
-        dt=dt,
-        valid=valid,
-        running_start=running[:-1],
-        running_end=running[1:],
-        waiting_start=waiting[:-1],
-        waiting_end=waiting[1:],
-        waiting_capacity_end=gauge("num_requests_waiting_by_reason", reason="capacity")[1:],
-        waiting_deferred_end=gauge("num_requests_waiting_by_reason", reason="deferred")[1:],
-        kv_usage_start=kv[:-1],
-        kv_usage_end=kv[1:],
-        computed_tokens=_computed(series, counters, delta),
-        cached_tokens=delta(series.total("prompt_tokens_cached")),
-        steps=delta(series.total("iteration_tokens_total", "count")),
-        step_tokens=delta(series.total("iteration_tokens_total", "sum")),
-        first_tokens=histograms["ttft"].count,
-        http_errors=delta(_errors(series)),
-        api_cores=delta(series.total("process_cpu_seconds")) / dt,
-        gpu=gpu_state(recording.gpu, times),
-        host=host_state(recording.host, times),
-        client=client_state(recording.client, times),
+        dt=np.diff(times),
+        valid=pages.valid,
+        computed_tokens=_computed(pages),
+        steps=pages.increase("iteration_tokens_total", "count"),
+        step_tokens=pages.increase("iteration_tokens_total", "sum"),
+        first_tokens=fields["ttft"].count,
+        http_errors=_errors(pages),
+        api_cores=pages.increase("process_cpu_seconds") / np.diff(times),
         iterations=_of_engine(context.iterations, engine_id),
-        events=_inside(context.events, times),
-        spans=tuple(s for s in recording.spans if len(times) and times[0] <= s.end <= times[-1]),
-        restarts=tuple(float(times[i + 1] - start) for i in restarts),
-        health_ok=(recording.health[-1].status == 200) if recording.health else None,
-        unknown_names=context.unknown,
-        process_age_s=_age(series, keep, start),
-        signals=context.signals(),
+        restarts=tuple(float(t - start) for t in times[1:][~pages.valid]),
+        process_age_s=_age(pages, start),
         **fields,
+        **context.beside(),
     )
     state = with_inferred(state)
     return msgspec.structs.replace(state, identities=identities(state))
 
 
-def _valid(series: EngineSeries, keep: NDArray[np.int64], m: int) -> tuple[NDArray[np.bool_], list[int]]:
-    """Intervals that a rate can be taken over, and the indices of those in which the engine started anew."""
-    if not m:
-        return np.zeros(0, dtype=bool), []
-    reset = np.zeros(m, dtype=bool)
-    for name in _LIFETIME:
-        for part in ("value", "count"):
-            if series.rows(name, part):
-                reset |= went_down(series.total(name, part)[keep][None, :])
-    started = series.total("process_start_time_seconds")[keep]
-    with np.errstate(invalid="ignore"):
-        reset |= np.abs(np.diff(started)) > 1.0
-    return ~reset, [int(i) for i in np.flatnonzero(reset)]
+def _gauges(pages: _Pages) -> dict[str, Floats]:
+    running, waiting = pages.gauge("num_requests_running"), pages.gauge("num_requests_waiting")
+    usage = pages.gauge("kv_cache_usage_perc")
+    return {
+        "running_start": running[:-1],
+        "running_end": running[1:],
+        "waiting_start": waiting[:-1],
+        "waiting_end": waiting[1:],
+        "waiting_capacity_end": pages.gauge("num_requests_waiting_by_reason", reason="capacity")[1:],
+        "waiting_deferred_end": pages.gauge("num_requests_waiting_by_reason", reason="deferred")[1:],
+        "kv_usage_start": usage[:-1],
+        "kv_usage_end": usage[1:],
+    }
 
 
-def _histogram(series: EngineSeries, name: str, keep: NDArray[np.int64], valid: NDArray[np.bool_]) -> HistogramDelta:
-    m = len(valid)
-    if not m or not series.rows(name, "count"):
-        return empty_histogram(m)
-    bounds, cumulative = series.buckets(name)
-    count = series.total(name, "count")[keep]
-    cumulative = cumulative[:, keep]
-    cumulative[-1] = np.where(np.isnan(cumulative[-1]), count, cumulative[-1])
-    by_bucket = np.diff(np.concatenate((np.zeros((1, cumulative.shape[1])), cumulative)), axis=0)
-    # A scrape may fall between a bucket's increment and its neighbour's: never a negative count.
-    counts = np.maximum(np.where(valid, np.diff(by_bucket, axis=1), np.nan), 0.0)
-    return HistogramDelta(
-        bounds=bounds,
-        counts=counts.T,
-        sum=np.where(valid, increases(series.total(name, "sum")[keep]), np.nan),
-        count=np.where(valid, increases(count), np.nan),
-    )
-
-
-def _computed(series: EngineSeries, counters: dict[str, Floats], delta: Callable[[Floats], Floats]) -> Floats:
+def _computed(pages: _Pages) -> Floats:
     """Prompt tokens computed here: by source where the page tells, else what the prefix cache did not supply."""
-    if series.rows("prompt_tokens_by_source", source="local_compute"):
-        return delta(series.total("prompt_tokens_by_source", source="local_compute"))
-    hits = counters["prefix_hits"]
-    return np.maximum(counters["prompt_tokens"] - np.where(np.isnan(hits), 0.0, hits), 0.0)
+    if pages.series.rows("prompt_tokens_by_source", source="local_compute"):
+        return pages.increase("prompt_tokens_by_source", source="local_compute")
+    hits = pages.increase("prefix_cache_hits")
+    return np.maximum(pages.increase("prompt_tokens") - np.where(np.isnan(hits), 0.0, hits), 0.0)
 
 
-def _errors(series: EngineSeries) -> Floats:
+def _errors(pages: _Pages) -> Floats:
     """Responses with status 5xx: a status has no series before its first response, while the others are on the page."""
-    errors, responses = series.total("http_requests", status="5xx"), series.total("http_requests")
-    return np.where(np.isnan(errors) & np.isfinite(responses), 0.0, errors)
+    errors, responses = pages.series.total("http_requests", status="5xx"), pages.series.total("http_requests")
+    return pages.delta(np.where(np.isnan(errors) & np.isfinite(responses), 0.0, errors))
 
 
 def _limits(configuration: Configuration, blocks: float | None) -> tuple[Limit, ...]:
@@ -240,7 +250,7 @@ def _inside(events: tuple[LogEvent, ...], times: Floats) -> tuple[LogEvent, ...]
     return tuple(e for e in events if e.t is None or times[0] - 1 <= e.t <= times[-1] + 1)
 
 
-def _age(series: EngineSeries, keep: NDArray[np.int64], start: float) -> float | None:
-    started = series.total("process_start_time_seconds")[keep]
+def _age(pages: _Pages, start: float) -> float | None:
+    started = pages.gauge("process_start_time_seconds")
     seen = started[np.isfinite(started)]
     return start - float(seen[0]) if len(seen) else None
