@@ -12,6 +12,7 @@ from .tokens import tokenize
 
 MAX_BODY_BYTES = 32 * 1024**2
 _MAX_CHOICES = 128
+_MAX_REQUESTS = 2048  # of one body
 _DEFAULT_MAX_TOKENS = 16  # of /v1/completions
 
 
@@ -67,6 +68,8 @@ def parse(raw: bytes, limits: Limits, *, chat: bool, rng: random.Random) -> Ask:
         raise Refusal(404, f"The model `{str(model)[:200]}` does not exist.", "NotFoundError", "model")
     prompts = _messages(body) if chat else _prompts(body)
     copies = _whole(body, "n", 1, low=1, high=_MAX_CHOICES)
+    if len(prompts) * copies > _MAX_REQUESTS:
+        raise bad_request(f"{len(prompts)} prompts with n={copies} are more than {_MAX_REQUESTS} requests.", "prompt")
     longest = max(len(prompt) for prompt in prompts)
     room = limits.max_model_len - longest
     if room < 1:

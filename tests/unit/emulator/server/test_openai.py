@@ -50,6 +50,7 @@ def test_lengths() -> None:
         ({"prompt": "a", "max_tokens": 0}, 400),
         ({"prompt": "a", "max_tokens": "many"}, 400),
         ({"prompt": "a", "n": 10**6}, 400),
+        ({"prompt": [[1]] * 100, "n": 100}, 400),
         ([], 400),
         ("text", 400),
     ],
