@@ -48,6 +48,7 @@ class Engine:
         self.now = start
         self.on_finish = on_finish
         self.on_refused: OnFinish = _nobody
+        self.on_submit: list[Callable[[Request], None]] = []  # what is done to each request before it is queued
         self.limited = (options.max_num_queued_reqs, options.max_num_queued_tokens) != (None, None)
         self.unfinished = 0
         self.prefilling_tokens = 0
@@ -83,6 +84,8 @@ class Engine:
 
         An arrival in the future may be refused when it comes: ``on_refused`` is told.
         """
+        for prepare in self.on_submit:
+            prepare(request)
         profile = self.clock.profile
         ready = request.arrival + profile.front_s + profile.front_token_s * request.prompt_tokens + delay_s
         self._arrived += 1
@@ -234,7 +237,7 @@ class Engine:
                 self.prefilling_tokens -= request.prompt_tokens
             else:
                 journal.odd_t.append(end)
-                journal.odd_gap.append(end - journal.end[before - journal.dropped])
+                journal.odd_gap.append(end - journal.end[max(before - journal.dropped, 0)])
         journal.computed_tokens += prompts
         return prompts
 

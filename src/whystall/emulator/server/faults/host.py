@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from whystall.emulator.engine.request import Request
 from whystall.emulator.server.deployment import Deployment, Serving
 
 from .mechanism import add, options, profiles
@@ -48,29 +49,25 @@ def structured(d: Deployment, _t: float, severity: float) -> None:
     """Every request waits for its grammar, and sampling masks cost the engine's thread time per request."""
     compile_s = 1.5 * severity
     profiles(d, add(host_request_s=0.0004 * severity))
+
+    def hold(request: Request) -> None:
+        request.blocked = True
+        d.at(request.arrival + compile_s, lambda _d, _now: setattr(request, "blocked", False))
+
     for replica in d.replicas:
-        submit = replica.engine.submit
-
-        def held(request, *, delay_s=0.0, submit=submit):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-            request.blocked = True
-            d.at(request.arrival + compile_s, lambda _d, _now: setattr(request, "blocked", False))
-            submit(request, delay_s=delay_s)
-
-        replica.engine.submit = held  # type: ignore[method-assign]
+        replica.engine.on_submit.append(hold)
 
 
 def lora(d: Deployment, _t: float, severity: float) -> None:
     """Requests ask for more adapters than a batch may hold, and swapping one in costs a step."""
     options(d, max_loras=1)
     adapters = max(int(3 * severity), 2)
+
+    def tag(request: Request) -> None:
+        request.adapter = 1 + request.id % adapters
+
     for replica in d.replicas:
-        submit = replica.engine.submit
-
-        def tagged(request, *, delay_s=0.0, submit=submit):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-            request.adapter = 1 + request.id % adapters
-            submit(request, delay_s=delay_s)
-
-        replica.engine.submit = tagged  # type: ignore[method-assign]
+        replica.engine.on_submit.append(tag)
 
 
 def memory_leak(d: Deployment, t: float, severity: float) -> None:
