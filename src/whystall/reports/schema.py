@@ -17,6 +17,7 @@ from whystall.model.diagnosis import Diagnosis
 from whystall.model.explanation import Explanation
 from whystall.model.failure import Failure
 from whystall.model.text import schema_hook
+from whystall.profiles.capture import Capture
 from whystall.profiles.diff import TraceDiff
 from whystall.profiles.report import TraceReport
 from whystall.profiles.request_timeline import RequestTimeline
@@ -27,6 +28,7 @@ NOUNS: dict[str, type[msgspec.Struct]] = {
     "doctor": Checkup,
     "error": Failure,
     "explain": Explanation,
+    "profile": Capture,
     "trace": TraceReport,
     "trace_diff": TraceDiff,
     "trace_request": RequestTimeline,

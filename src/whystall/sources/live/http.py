@@ -90,6 +90,21 @@ class Session:
             raise self._named(error) from None
         raise NotMetrics(f"{self.address.base} redirects in a circle", "give the address that it redirects to")
 
+    async def post(self, path: str, body: object = None, timeout_s: float | None = None) -> Answer:
+        """Send ``body`` (JSON, or none) to ``path`` once; no redirect is followed. For what the user has allowed only."""
+        assert self._client is not None, "enter the session first"
+        timeout = aiohttp.ClientTimeout(total=timeout_s or self.access.timeout_s)
+        try:
+            url = URL(self.address.url(path), encoded=True)
+            async with self._client.post(url, json=body, timeout=timeout, allow_redirects=False) as response:
+                received = time.monotonic()
+                name, encoding = self.address.base, response.headers.get("Content-Encoding", "")
+                content = await read_body(response.content.iter_any(), encoding, name, LIMIT_BYTES)
+                headers = {key.lower(): value for key, value in response.headers.items()}
+                return Answer(response.status, headers, content, received)
+        except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
+            raise self._named(error) from None
+
     async def _once(self, url: URL, limit: int) -> tuple[Answer, URL | None]:
         assert self._client is not None, "enter the session first"
         async with self._client.get(url, allow_redirects=False) as response:
