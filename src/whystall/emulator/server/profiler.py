@@ -70,10 +70,13 @@ class Profiler:
         start, seconds = self._before * 1e6, (end - self._before) * 1e6
         events.append(_event(name, "user_annotation", start, seconds, 1, 1))
         events.append(_event(name, "gpu_user_annotation", start, seconds, 0, 7))
-        events.append(_event("cudaGraphLaunch", "cuda_runtime", start, 0.02 * seconds, 1, 1))
+        link = {"correlation": len(events)}
+        events.append(_event("cudaGraphLaunch", "cuda_runtime", start, 0.02 * seconds, 1, 1) | {"args": link})
         at = start + 0.02 * seconds
         for kernel, share in _KERNELS:
-            events.append(_event(kernel, "kernel", at, share * seconds, 0, 7))
+            events.append(
+                _event(kernel, "kernel", at, share * seconds, 0, 7) | {"args": {**link, "device": 0, "stream": 7}}
+            )
             at += share * seconds
         self._before = end
 
