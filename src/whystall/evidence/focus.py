@@ -62,12 +62,25 @@ def _hang(state: EngineState, stall: Bools) -> tuple[int, int, float] | None:
 
 
 def _episodes(state: EngineState, flags: dict[str, Bools], slo: Slo | None) -> list[tuple[int, int, float]]:
-    """(first, last + 1, weight) of each episode that is long enough; standstills are episodes of their own."""
+    """(first, last + 1, weight) of each episode that is long enough.
+
+    Standstills are episodes of their own, together with what comes of them: the queue that builds up meanwhile.
+    """
     rest = np.logical_or.reduce([flag for kind, flag in flags.items() if kind != "stall"]) & ~flags["stall"]
     severity = np.add.reduce([_WEIGHTS[kind] * flag * state.dt for kind, flag in flags.items()])
-    stretches = [*_joined(state, flags["stall"]), *_joined(state, rest)]
+    stretches = _with_aftermath(_joined(state, flags["stall"]), _joined(state, rest))
     found = [(a, b, float(severity[a:b].sum())) for a, b in stretches]
     return [episode for episode in found if _lasts(state, flags, slo, episode[0], episode[1])]
+
+
+def _with_aftermath(stalls: list[tuple[int, int]], rest: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Stalls, each drawn out over the losses that begin while it lasts or right after it, and all other stretches."""
+    whole, left = [], list(rest)
+    for start, stop in stalls:
+        after = [stretch for stretch in left if start <= stretch[0] <= stop + 1]
+        left = [stretch for stretch in left if stretch not in after]
+        whole.append((start, max([stop, *(b for _, b in after)])))
+    return [*whole, *left]
 
 
 def _joined(state: EngineState, flagged: Bools) -> list[tuple[int, int]]:

@@ -22,7 +22,9 @@ def log(scene: Scene) -> Iterator[Evidence]:
 
 def _profiler(scene: Scene) -> Iterator[Evidence]:
     state = scene.state
-    events = [e for e in state.events if e.id in ("profiler_start", "profiler_stop") and e.t is not None]
+    events = [
+        e for e in state.events if e.id in ("profiler_start", "profiler_stopping", "profiler_stop") and e.t is not None
+    ]
     if "log" not in state.signals:
         return
     if not events:

@@ -56,7 +56,7 @@ def queue_delay(state: EngineState) -> Floats:
         delay = np.where(waiting > 0, waiting / admitted, 0.0)
     # One scrape with a queue between two without is a step in progress, not a wait.
     both = np.fmin(state.waiting_start, state.waiting_end) > 0
-    neighbours = np.convolve(np.nan_to_num(state.waiting_end) > 0, np.ones(5), mode="same")[: len(both)] >= 2
+    neighbours = np.convolve(np.nan_to_num(state.waiting_end) > 0, np.ones(5))[2:][: len(both)] >= 2
     return np.where(np.isnan(waiting), np.nan, np.where(both | neighbours, delay, 0.0))
 
 
@@ -146,15 +146,25 @@ def front_residual(state: EngineState) -> Floats:
 
     TTFT is observed at the first token, queue and prefill at the finish, so the two speak of different requests at any
     moment. Two pairings bracket the truth: by time (right while nothing changes) and by order (right while requests
-    finish in the order of their first tokens). The smaller residual counts, and only intervals without a queue.
+    finish in the order of their first tokens). The smaller residual counts, and only intervals without a queue and
+    away from standstills: who comes during one waits outside the engine's view.
     """
-    calm = queue_delay(state) < level("felt_wait") / 4
+    calm = (queue_delay(state) < level("felt_wait") / 4) & ~_near(state, stalled(state) | frozen_tokens(state))
     enough = _around(state, state.ttft.count) >= level("front_requests")
     ttft = smooth_mean(state, state.ttft.sum, state.ttft.count)
     parts = smooth_mean(state, state.queue.sum, state.queue.count)
     parts = parts + smooth_mean(state, state.prefill.sum, state.prefill.count)
     smaller = np.fmin(ttft - parts, _residual_by_order(state))
     return np.where(calm & enough, smaller - step_wait(state), np.nan)
+
+
+def _near(state: EngineState, flags: Bools) -> Bools:
+    """Intervals within ``_SMOOTH_S`` of a flagged one."""
+    near = np.zeros(len(flags), dtype=bool)
+    for start, stop in runs(flags):
+        low, high = state.t_start[start] - _SMOOTH_S, state.t_end[stop - 1] + _SMOOTH_S
+        near |= (state.t_end > low) & (state.t_start < high)
+    return near
 
 
 def step_wait(state: EngineState) -> Floats:
@@ -224,13 +234,24 @@ def stalled(state: EngineState) -> Bools:
     if state.gpu is not None:
         still &= ~(state.gpu.util_ratio > level("gpu_idle"))
     still = keep_runs(still, state.dt, level("stall_min"))
-    rate = _prefill_rate(state)
     for start, stop in runs(still):
-        ended = stop < len(still)
-        prompts = float(np.nansum(state.computed_tokens[stop : stop + 1])) if ended else _largest_step(state)
-        if state.dt[start:stop].sum() - prompts / rate < level("stall_min"):
+        if state.dt[start:stop].sum() - _prefilling(state, stop) < level("stall_min"):
             still[start:stop] = False
     return still
+
+
+def _prefilling(state: EngineState, stop: int) -> float:
+    """Seconds of a silent run ending at ``stop`` that prefill explains.
+
+    The prompts counted in the interval after it, at this server's best rate, less that interval itself; at the window's
+    end the largest step there can be. None of it where an idle GPU was seen.
+    """
+    if state.gpu is not None and np.isfinite(state.gpu.util_ratio[stop - 1]):
+        return 0.0
+    if stop == len(state.dt):
+        return _largest_step(state) / _prefill_rate(state)
+    prompts = float(np.nansum(state.computed_tokens[stop]))
+    return max(prompts / _prefill_rate(state) - float(state.dt[stop]), 0.0)
 
 
 def frozen_tokens(state: EngineState) -> Bools:
