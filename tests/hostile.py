@@ -8,7 +8,16 @@ import msgspec
 import numpy as np
 
 from cases.window import START, recording_of
-from whystall.model.recording import ClientColumns, GpuColumns, Health, HostColumns, Recording, SeriesKey, SeriesTable
+from whystall.model.recording import (
+    ClientColumns,
+    GpuColumns,
+    Health,
+    HostColumns,
+    LogLine,
+    Recording,
+    SeriesKey,
+    SeriesTable,
+)
 
 CALM = {
     "seconds": 30,
@@ -192,6 +201,35 @@ def with_host(recording: Recording, change: Callable[[np.ndarray], np.ndarray], 
     return msgspec.structs.replace(recording, host=msgspec.structs.replace(host, **changed))
 
 
+# What a log says of deaths, faults, pauses and profilers, with numbers that no server writes.
+TROUBLE = (
+    "Profiler started",
+    "Stopping profiler",
+    "Profiler stopped",
+    "GC took 999,999,999.999ms to complete. 3 objects",
+    "Triton kernel x during inference: f. This causes a latency spike; consider extending warmup",
+    "EngineCore encountered a fatal error.",
+    "EngineDeadError",
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 999999 GiB",
+    "NVRM: Xid (PCI:0000:01:00): 9999, pid=1",
+    "No available shared memory broadcast block found in 999999999 seconds",
+    "Watchdog caught collective operation timeout: ran for 999999999999 milliseconds",
+    "RPC call to execute_model timed out.",
+    "Model loading took 0 GiB",
+    "Available KV cache memory: -1.5 GiB",
+    "GPU KV cache size: 0 tokens",
+    "Graph capturing finished in 0 secs, took 0.0 GiB",
+)
+
+
+def with_log(recording: Recording, texts: tuple[str, ...]) -> Recording:
+    """Each line at the start, in the middle and at the end of the window, and once without a time."""
+    start, end = recording.metrics.times[[0, -1]]
+    at = (float(start), float(start + end) / 2, float(end), None)
+    lines = tuple(LogLine(t, "ERROR", "EngineCore_DP0", 7, text) for t in at for text in texts)
+    return msgspec.structs.replace(recording, log=lines)
+
+
 def _float_columns(kind: type[GpuColumns] | type[HostColumns]) -> list[str]:
     left_out = {"t", "gpu", "name", "throttle_reasons", "sm_max_clock_hz"}
     return [field for field in kind.__struct_fields__ if field not in left_out]
@@ -286,6 +324,10 @@ CHANGES: dict[str, Change] = {
     "host without cores": lambda recording: with_host(recording, lambda x: x, cpus=0, cpu_quota=0.0),
     "host elsewhere": lambda recording: with_host(recording, lambda x: x, t=recording.host.t + 1e6),
     "host at one moment": lambda recording: with_host(recording, lambda x: x, t=np.full_like(recording.host.t, START)),
+    "every line of trouble": lambda recording: with_log(recording, TROUBLE),
+    "a log of noise": lambda recording: with_log(
+        recording, ("%s {0} \x00 \u202e", "", "x" * 100_000, "NaN inf -1e309")
+    ),
     "health 503": _with(health=(Health(START, 503),)),
 }
 

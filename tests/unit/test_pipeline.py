@@ -13,8 +13,11 @@ from hypothesis import strategies as st
 
 import hostile
 from cases.window import START
+from whystall.causes.catalogue import catalogue
+from whystall.causes.judge import ANSWER
 from whystall.errors import MixedServers, NotMetrics, TooLittleData, WhystallError
 from whystall.model.recording import FailedScrape, InputWarning, SeriesKey, SeriesTable
+from whystall.model.slo import Slo
 from whystall.model.text import Text
 from whystall.pipeline import compare, diagnose, states_of
 from whystall.reports.json import JsonRenderer
@@ -22,6 +25,8 @@ from whystall.reports.schema import schema
 
 SCHEMA = jsonschema.Draft202012Validator(schema("diagnosis"))
 NOT_A_NUMBER = re.compile(r'"[^"]*\b(?:nan|inf)\b[^"]*"')
+TIGHT = Slo.parse("ttft_p95=1ms,itl_p95=1ms,e2e_p95=1ms,errors=0")
+LOOSE = Slo.parse("ttft_p95=1h,itl_p95=1h,e2e_p95=1h,errors=100%")
 WINDOWS = {"calm": hostile.calm, "incident": hostile.incident}
 
 
@@ -33,10 +38,10 @@ def strict_arithmetic():
         yield
 
 
-def answer(recording):
+def answer(recording, slo=None):
     """The diagnosis as the published object, checked; the name of the error where it was refused."""
     try:
-        finding = diagnose(recording)
+        finding = diagnose(recording, slo)
     except WhystallError as error:
         return type(error).__name__ if error.hint else ""
     for lang in ("en", "zh"):
@@ -46,7 +51,32 @@ def answer(recording):
         assert NOT_A_NUMBER.findall(text) == []
         body = json.loads(text)
         SCHEMA.validate(body)
+    for one in body["engines"] or [body]:
+        check(one)
     return body
+
+
+def check(found):
+    """What holds of every answer: it cites what it measured, and its parts do not contradict each other."""
+    seconds, ids = found["window"]["seconds"], {one["id"] for one in found["evidence"]}
+    for cause in found["causes"]:
+        assert 0 <= cause["probability"] <= 1
+        assert all(why["holds"] and set(why["evidence"]) <= ids for why in cause["whys"])
+        assert {*cause["evidence_for"], *cause["evidence_against"]} <= ids
+    onsets = [one["onset"] for one in (*found["causes"], *found["evidence"]) if one["onset"]]
+    for onset in onsets:
+        assert -1e-6 <= onset["low"] <= onset["seconds"] <= onset["high"] <= seconds + 1e-6
+    named = [(cause["id"], cause["probability"]) for cause in found["causes"]]
+    assert [p for _, p in named] == sorted((p for _, p in named), reverse=True)
+    if found["verdict"] == "bottleneck":
+        assert named[0][1] >= ANSWER
+        assert found["remedies"]
+        assert not any(catalogue()[name].explains_idle for name, _ in named)
+    else:
+        assert found["remedies"] == []
+    if found["verdict"] == "healthy":
+        assert all(catalogue()[name].explains_idle for name, _ in named)
+    assert {name for name, _ in named}.isdisjoint(one["id"] for one in found["ruled_out"])
 
 
 @pytest.mark.parametrize("window", WINDOWS)
@@ -115,11 +145,17 @@ def test_what_was_not_seen_is_not_healthy(change, window):
 
 
 @settings(max_examples=40)
-@given(st.integers(0, 2**32), st.sampled_from(sorted(WINDOWS)))
-def test_any_corruption_gets_an_answer(seed, window):
+@given(st.integers(0, 2**32), st.sampled_from(sorted(WINDOWS)), st.sampled_from([None, TIGHT, LOOSE]))
+def test_any_corruption_gets_an_answer(seed, window, slo):
     with np.errstate(all="raise", under="ignore"), warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert answer(hostile.corrupted(WINDOWS[window](), seed))
+        assert answer(hostile.corrupted(WINDOWS[window](), seed), slo)
+
+
+@pytest.mark.parametrize("window", WINDOWS)
+def test_a_promise_that_cannot_be_kept_or_broken(window):
+    assert answer(WINDOWS[window](), LOOSE)["verdict"] == "healthy"
+    assert answer(WINDOWS[window](), TIGHT)["verdict"] != "healthy"
 
 
 def test_a_restart_is_named_and_no_rate_is_taken_across_it():

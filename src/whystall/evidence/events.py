@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from whystall.model.configuration import LogEvent
-from whystall.model.diagnosis import Evidence, Onset
+from whystall.model.diagnosis import Evidence
 from whystall.model.text import Text
 
 from .scene import Scene
@@ -87,7 +87,7 @@ def _seen(scene: Scene, kind: EventKind, dated: list[LogEvent]) -> Evidence:
     start, stop = _incident(scene)
     near = any(start - _NEAR_S <= t <= stop + _NEAR_S for t in times)
     words = kind.text.format(count=len(times), first=min(times))
-    onset = Onset(min(times), max(min(times) - 1, 0.0), min(times) + 1)
+    onset = scene.onset_at(min(times))
     return scene.evidence(kind.id, len(times), "events", 1.5 if near else 0.2, words, "log", onset, anomaly=near)
 
 

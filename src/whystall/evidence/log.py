@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whystall.model.diagnosis import Evidence, Onset
+from whystall.model.diagnosis import Evidence
 from whystall.model.text import Text
 
 from .scene import Scene
@@ -43,7 +43,7 @@ def _profiler(scene: Scene) -> Iterator[Evidence]:
         "日志显示分析器窗口位于 {first:.0f} 至 {last:.0f} 秒{when}",
     )
     when = Text(", around the standstill", "，正值停顿期间") if overlaps else Text("", "")
-    onset = Onset(first, max(first - 1, 0.0), first + 1)
+    onset = scene.onset_at(first)
     strength = 1.5 if overlaps else 0.2
     yield scene.evidence(
         "log.profiler", len(events), "events", strength, text.format(first=first, last=last, when=when), "log", onset

@@ -87,6 +87,11 @@ class Scene:
         seconds = float(self.state.dt[at].sum())
         return float(self.state.dt[at & condition].sum()) / seconds if seconds > 0 else float("nan")
 
+    def onset_at(self, t: float) -> Onset:
+        """The onset of what was logged at second ``t``: within a second of the line, and inside the window."""
+        end = self.state.seconds
+        return Onset(min(max(t, 0.0), end), min(max(t - 1, 0.0), end), min(max(t + 1, 0.0), end))
+
     def evidence(
         self,
         name: str,

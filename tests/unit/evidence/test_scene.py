@@ -32,3 +32,11 @@ def test_the_wait_is_the_larger_of_littles_law_and_the_histogram() -> None:
     phase = {"seconds": 30, "waiting": 40}
     assert scene_of({**phase, "queue_s": 2}).queue_delay_s == pytest.approx(10)
     assert scene_of({**phase, "queue_s": 25}).queue_delay_s == pytest.approx(25)
+
+
+@pytest.mark.parametrize(
+    ("t", "onset"), [(5.0, (5, 4, 6)), (0.2, (0.2, 0, 1.2)), (20.0, (20, 19, 20)), (-3.0, (0, 0, 0))]
+)
+def test_a_line_of_the_log_is_an_onset_inside_the_window(t: float, onset: tuple[float, float, float]) -> None:
+    found = scene_of({}).onset_at(t)
+    assert (found.seconds, found.low, found.high) == pytest.approx(onset)

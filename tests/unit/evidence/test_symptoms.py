@@ -161,3 +161,11 @@ def test_symptoms_are_one_flag_an_interval() -> None:
     for flag in symptoms(state).values():
         assert flag.dtype == bool
         assert len(flag) == len(state.dt)
+
+
+@pytest.mark.parametrize("intervals", [3, 4, 6])
+def test_a_queue_in_every_other_scrape_is_one(intervals: int) -> None:
+    """Two scrapes with a queue near each other show a wait around them, in the shortest window too."""
+    waiting = [0, 6, 0, 6] + [0] * (intervals - 3)
+    state = blank([5.0] * intervals, waiting_start=waiting[:-1], waiting_end=waiting[1:], first_tokens=[5] * intervals)
+    assert (queue_delay(state)[:3] > 0).all()
