@@ -45,8 +45,9 @@ def profile(
     asked: Asked,
     output: Output,
 ) -> int:
-    """Say how to profile a server, or do it with --allow-stall, bounded by steps and seconds.
+    """Profile some steps of a server, and say where their time went.
 
+    Prints the commands; with --allow-stall it records a window, bounded by steps and seconds, and reads it.
     Without TARGET the commands are general; with it they are for that server's version and how it was started.
     """
     bound = min(seconds or DEFAULT_SECONDS, MAX_SECONDS)
