@@ -60,12 +60,15 @@ def split_engines(table: SeriesTable) -> list[EngineSeries]:
     every engine that does not contradict them. Old names that stand beside their new ones (0.9.2 to 0.14) are left out.
     """
     known = _known(table)
-    owners = [_owner(table.keys[row]) for row, _ in known]
-    engines = sorted(owner for owner in set(owners) if any(owner) and not _is_part(owner, set(owners)))
+    owned: dict[tuple[str, str], list[tuple[int, Quantity]]] = {}
+    for row, found in known:
+        owned.setdefault(_owner(table.keys[row]), []).append((row, found))
+    engines = [owner for owner in owned if any(owner) and not _is_part(owner, set(owned))]
     if not engines:
         return [EngineSeries(table, None, known)] if known else []
+    engines.sort(key=lambda owner: (len(owner[0]), owner))  # 2 before 10
     split = [
-        EngineSeries(table, engine, [pair for pair, owner in zip(known, owners, strict=True) if _fits(owner, engine)])
+        EngineSeries(table, engine, [pair for owner, rows in owned.items() if _fits(owner, engine) for pair in rows])
         for engine in engines
     ]
     # In multiprocess mode a page may carry idle gauges of ranks that run on other hosts; only their own pages say more.

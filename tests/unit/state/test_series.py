@@ -125,3 +125,8 @@ def test_bounds_come_from_the_page_and_damaged_ones_are_left_out():
     bounds, counts = series.buckets("time_to_first_token_seconds")
     assert bounds.tolist() == [0.1, 0.5, 1.0]
     assert counts[:, 0].tolist() == [1, 3, 7, 9]
+
+
+def test_engines_stand_in_the_order_of_their_numbers():
+    rows = [("vllm:num_requests_running", {"engine": str(n), "model_name": "m"}, n) for n in (10, 2, 0, 11, 1)]
+    assert [series.engine[0] for series in split_engines(table(*rows))] == ["0", "1", "2", "10", "11"]
