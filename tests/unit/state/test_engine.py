@@ -46,7 +46,7 @@ def test_rates_and_gauges(recording: Recording) -> None:
 def test_what_is_not_on_the_page_is_not_zero(recording: Recording) -> None:
     state = state_of(recording)
     assert np.isnan(state.cached_tokens).all()
-    assert np.isnan(state.waiting_deferred_end).all()
+    assert np.isnan(state.draft_tokens).all()
     assert (state.gpu, state.host, state.client, state.health_ok, state.process_age_s) == (None, None, None, None, None)
     assert state.signals == ("metrics",)
 
