@@ -116,10 +116,14 @@ async def real_server(folder: Path, flags: Sequence[str]) -> AsyncIterator[tuple
         process = subprocess.Popen(
             command, stdout=file, stderr=subprocess.STDOUT, env=environment, start_new_session=True
         )
+    task, loop = asyncio.current_task(), asyncio.get_running_loop()
+    assert task is not None
+    loop.add_signal_handler(signal.SIGTERM, task.cancel)  # or the server would outlive us
     try:
         await _until_up(url, process, log)
         yield url, log
     finally:
+        loop.remove_signal_handler(signal.SIGTERM)
         await _stop(process)
 
 
