@@ -10,18 +10,21 @@ Each phase of a case says, all optional but ``seconds``:
 ``preemptions refused errors``          events a second
 ``deferred``                            share of the waiting that is set aside
 ``api_cores engine_cores host_busy load_per_cpu run_delay throttled``  shares of a core or of the time
+``client``                              {gap_s: seconds later than the server, itl: times the server's}
 ``gpu``                                 {util, power, limit, clock_mhz, bits, name}
 ``stopped: true``                       nothing advances
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from whystall.model.recording import (
+    ClientColumns,
     GpuColumns,
     HostColumns,
     LogLine,
@@ -72,6 +75,7 @@ def recording_of(case: dict[str, Any]) -> Recording:
         metrics=page.table(),
         gpu=_gpu(seconds),
         host=_host(seconds),
+        client=_client(seconds),
         log=log,
         argv=tuple(case.get("argv", ())),
         version=case.get("version", "0.26.0"),
@@ -215,6 +219,39 @@ def _gpu(seconds: list[tuple[dict[str, Any], int]]) -> GpuColumns | None:
         pcie_tx_bytes_per_s=column("pcie_tx", 1e7),
         pcie_rx_bytes_per_s=column("pcie_rx", 1e7),
         sm_max_clock_hz=1.98e9,
+    )
+
+
+def _client(seconds: list[tuple[dict[str, Any], int]]) -> ClientColumns | None:
+    """A row for each request that finishes in a phase with a client."""
+    rows = [
+        (START + t + i / max(round(phase.get("rate", 0)), 1), phase)
+        for t, (phase, _) in enumerate(seconds)
+        if "client" in phase
+        for i in range(round(phase.get("rate", 0)))
+    ]
+    if not rows:
+        return None
+
+    def column(value: Callable[[dict[str, Any]], float]) -> np.ndarray:
+        return np.array([value(phase) for _, phase in rows])
+
+    sent = np.array([t for t, _ in rows])
+    ttft = column(lambda p: p.get("queue_s", 0) + p.get("prefill_s", 0.02) + 0.005 + p["client"].get("gap_s", 0))
+    itl = column(lambda p: p.get("itl_ms", 10) / 1e3 * p["client"].get("itl", 1))
+    tokens = column(lambda p: _mean(p.get("output", 100)))
+    return ClientColumns(
+        intended=sent,
+        sent=sent,
+        prompt_tokens=column(lambda p: _mean(p.get("prompt", 100))),
+        output_tokens=tokens,
+        chunks=tokens,
+        ttft_s=ttft,
+        e2e_s=ttft + itl * tokens,
+        itl_p50_s=itl,
+        itl_p99_s=itl,
+        itl_max_s=itl,
+        error=(None,) * len(rows),
     )
 
 

@@ -162,6 +162,9 @@ _LOSS = {
     "itl": Text("tokens come late", "token 来得慢"),
     "front": Text("first tokens are late before the engine sees the requests", "首 token 在引擎收到请求之前就已延迟"),
     "host_gap": Text("the GPU is idle with work at hand", "GPU 在有活时空闲"),
+    "client": Text(
+        "the client gets first tokens well after the server sent them", "客户端收到首 token 远晚于服务器发出"
+    ),
     "throttle": Text("the GPU's clock is held down", "GPU 时钟被压低"),
     "ttft": Text("first tokens come later than promised", "首 token 晚于承诺"),
     "e2e": Text("requests take longer than promised", "请求耗时超过承诺"),

@@ -18,7 +18,16 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 # A total stop hurts every request at once, refusals hurt for good; a wait is shared by those who come.
-_WEIGHTS = {"stall": 5.0, "refusals": 2.0, "queue": 2.0, "itl": 1.0, "front": 1.0, "host_gap": 0.5, "throttle": 1.0}
+_WEIGHTS = {
+    "stall": 5.0,
+    "refusals": 2.0,
+    "queue": 2.0,
+    "itl": 1.0,
+    "front": 1.0,
+    "host_gap": 0.5,
+    "throttle": 1.0,
+    "client": 1.0,
+}
 _WEIGHTS |= {"ttft": 1.0, "e2e": 1.0}  # promises broken otherwise
 
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from whystall.model.engine_state import EngineState, HistogramDelta
 from whystall.model.slo import Slo
-from whystall.state.histograms import bucket_counts, means, quantile_of
+from whystall.state.histograms import bucket_counts, mean_of, means, quantile_of
 
 from .bounds import bounds
 from .thresholds import level
@@ -36,12 +36,27 @@ def symptoms(state: EngineState, slo: Slo | None = None) -> dict[str, Bools]:
         "front": _positive(front_residual(state) > at.wait_s),
         "host_gap": host_gap(state) & ~stall & waste,
         "throttle": throttled(state) & waste,
+        "client": _late_at_the_client(state, at.wait_s),
     }
     rest = ~np.logical_or.reduce(list(found.values()))
     return found | {
         "ttft": _tail_above(state, state.ttft, at.ttft_s) & rest,
         "e2e": _tail_above(state, state.e2e, at.e2e_s) & rest,
     }
+
+
+def _late_at_the_client(state: EngineState, wait_s: float) -> Bools:
+    """Intervals with requests whose first tokens the client, over the whole window, gets well after the server sent them.
+
+    One figure for the window: by interval the client's rows (by sending) and the server's means (by first token) are of
+    different requests.
+    """
+    view = state.client
+    if view is None:
+        return np.zeros(len(state.dt), dtype=bool)
+    seen = view.rows.ttft_s[np.isfinite(view.rows.ttft_s)]
+    late = len(seen) >= level("front_requests") and float(seen.mean()) - mean_of(state.ttft) > wait_s
+    return (view.sent > 0) & late
 
 
 def queue_delay(state: EngineState) -> Floats:

@@ -26,6 +26,7 @@ CAUSE = CauseEntry(
         "log.engine_dead": -3.0,  # a process that ended does not hang
         "log.out_of_memory": -2.0,  # memory failed first
         "log.gpu_fault": -2.0,  # the GPU failed first
+        "log.rank_stalled": 1.0,  # a process that waits for another names the place
         "progress.frozen": 6.0,  # flat counters with requests in flight
     },
     links=(

@@ -1,0 +1,71 @@
+"""The way between client and server takes the time."""
+
+from __future__ import annotations
+
+from whystall.causes.entry import CauseEntry, Link, LookAlike, Need
+from whystall.model.text import Text
+
+CAUSE = CauseEntry(
+    id="network",
+    title=Text(
+        "Network delay",
+        "网络延迟",
+    ),
+    what=Text(
+        "Round trips, loss or a slow client add to every first token; the server's own figures are normal.",
+        "往返时延、丢包或慢客户端增加了每个首 token 的时间；服务器自身数据正常。",
+    ),
+    predicts=Text(
+        "Client TTFT above the server's by a steady amount, tokens as evenly spaced as they were made.",
+        "客户端 TTFT 稳定高于服务器，token 间隔与生成时一样均匀。",
+    ),
+    role="limit",
+    bias=-3.5,
+    weights={
+        "client.gap": 4.0,  # the difference is what lies between
+        "client.clumps": -3.0,  # a buffer hands tokens on in clumps
+        "client.send_lag": -2.0,  # a client that is late itself explains it
+    },
+    links=(
+        Link(
+            Text(
+                "First tokens are late at the client only: {client_gap}",
+                "首 token 只在客户端处延迟：{client_gap}",
+            ),
+            (Need("client.gap"),),
+            rejects=Text(
+                "the server: its own time to first token is as it says",
+                "服务器：其自身的首 token 时间如其所示",
+            ),
+        ),
+    ),
+    numbers=(
+        Text(
+            "{client_gap:~2} s between server and client",
+            "服务器与客户端之间 {client_gap:~2} 秒",
+        ),
+    ),
+    first_step=Text(
+        "Ask the server from its own host: where that is fast, the way between is it (round trips, TLS, loss, region).",
+        "在服务器本机发请求：若很快，则问题在中间链路（往返、TLS、丢包、地域）。",
+    ),
+    look_alikes=(
+        LookAlike(
+            "gateway",
+            Text(
+                "the client's ITL is far below the engine's: tokens come in clumps",
+                "客户端 ITL 远低于引擎：token 成块到达",
+            ),
+        ),
+        LookAlike(
+            "frontend_cpu",
+            Text(
+                "the server's own TTFT is high",
+                "服务器自身 TTFT 偏高",
+            ),
+        ),
+    ),
+    hurts_as=("client",),
+    order=2,
+    settled_by=("client",),
+)
