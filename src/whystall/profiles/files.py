@@ -26,6 +26,8 @@ from .report import FileReport, FileResult, TraceReport
 from .spans import summarise_spans
 from .trace import Trace
 
+_WORTH_A_PROCESS = 60 << 20  # of text: starting a process costs a quarter of a second, reading this much as well
+
 
 class TraceOptions(msgspec.Struct, frozen=True):
     """How files are read. ``patterns`` are the user's kernel classes, before our own."""
@@ -111,8 +113,8 @@ def read_files(paths: Sequence[Path], options: TraceOptions, ray: str | None = N
     """All files, in their order: by Ray tasks at ``ray``, else in as many processes as there are cores."""
     if ray is not None:
         return _by_ray(paths, options, ray)
-    workers = min(len(paths), len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
-    if workers < 2:
+    workers = min(len(paths), _cores())
+    if workers < 2 or _text_bytes(paths) < _WORTH_A_PROCESS:
         return [_attempt(path, options) for path in paths]
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
@@ -120,6 +122,16 @@ def read_files(paths: Sequence[Path], options: TraceOptions, ray: str | None = N
     context = get_context("spawn")
     with ProcessPoolExecutor(workers, mp_context=context) as pool:
         return list(pool.map(_attempt, paths, [options] * len(paths)))
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _text_bytes(paths: Sequence[Path]) -> int:
+    """About how much text the files hold; traces compress some twelve times."""
+    sizes = [(path.stat().st_size if path.is_file() else 0) * (12 if path.suffix == ".gz" else 1) for path in paths]
+    return sum(sizes)
 
 
 def _by_ray(paths: Sequence[Path], options: TraceOptions, address: str) -> list[Outcome]:

@@ -23,8 +23,9 @@ from .trace import Ints
 _KIND = re.compile(
     r"all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|send_?recv|broadcast|reduce|dispatch|combine", re.IGNORECASE
 )
-_STRAGGLER_RATIO = 0.8  # of the other ranks' median collective time; and it must have arrived last most often
+_STRAGGLER_RATIO = 0.8  # of the other ranks' median collective time; and it must be the latest on average
 _SKEW_RATIO = 0.1  # skew under this share of collective time is no finding
+_FELT_RATIO = 0.05  # nor is waiting that the others have under this share of the time looked at
 
 
 class CollectiveRow(msgspec.Struct, frozen=True):
@@ -121,7 +122,9 @@ def compare_ranks(files: Sequence[RankCollectives]) -> RankComparison | None:
         )
         for index, (number, entry) in enumerate(ranks)
     )
-    return _comparison(table, start.shape[1], unmatched, int(wire.sum()), all(entry.has_base for _, entry in ranks))
+    span = int((start + duration - start.min(axis=1, keepdims=True)).max())
+    based = all(entry.has_base for _, entry in ranks)
+    return _comparison(table, start.shape[1], unmatched, int(wire.sum()), based, span)
 
 
 def _by_rank(files: Sequence[RankCollectives]) -> list[tuple[int, RankCollectives]]:
@@ -156,10 +159,12 @@ def _clock_offsets(end: Ints) -> NDArray[np.int64]:
     return offsets
 
 
-def _comparison(table: tuple[RankTime, ...], matched: int, unmatched: int, wire: int, based: bool) -> RankComparison:
+def _comparison(
+    table: tuple[RankTime, ...], matched: int, unmatched: int, wire: int, based: bool, span: int
+) -> RankComparison:
     total = sum(row.collective_ns for row in table)
     skew = total - wire * len(table)
-    straggler = _straggler(table, skew, total)
+    straggler = _straggler(table, skew, total, span)
     aligned = max(abs(row.clock_offset_ns) for row in table) > 1000
     return RankComparison(
         ranks=table,
@@ -170,29 +175,36 @@ def _comparison(table: tuple[RankTime, ...], matched: int, unmatched: int, wire:
         skew_ns=skew,
         straggler=straggler.rank if straggler else None,
         clock="ends" if aligned or not based else "base",
-        text=_text(straggler, skew, total, matched),
+        text=_text(table, straggler, skew / total if total else 0.0, matched),
     )
 
 
-def _straggler(table: tuple[RankTime, ...], skew: int, total: int) -> RankTime | None:
+def _straggler(table: tuple[RankTime, ...], skew: int, total: int, span: int) -> RankTime | None:
     least = min(table, key=lambda row: row.collective_ns)
     others = float(np.median([row.collective_ns for row in table if row is not least]))
-    behind = max(table, key=lambda row: row.last)
-    clear = least.collective_ns < _STRAGGLER_RATIO * others and least.last == behind.last
-    return least if clear and total and skew / total >= _SKEW_RATIO else None
+    latest = max(row.late_ns for row in table)
+    clear = least.collective_ns < _STRAGGLER_RATIO * others and least.late_ns == latest
+    felt = others - least.collective_ns >= _FELT_RATIO * span
+    return least if clear and felt and total and skew / total >= _SKEW_RATIO else None
 
 
-def _text(straggler: RankTime | None, skew: int, total: int, matched: int) -> Text:
-    share = skew / total if total else 0.0
+def _text(table: tuple[RankTime, ...], straggler: RankTime | None, share: float, matched: int) -> Text:
     if straggler is None:
         return Text(
             "{share:.0%} of collective time is waiting for other ranks; no single rank is behind the others "
             "({matched} collectives compared).",
             "集合通信时间的 {share:.0%} 是等待其他 rank；没有哪个 rank 明显落后（比较了 {matched} 次集合通信）。",
         ).format(share=share, matched=matched)
+    most = max(row.collective_ns for row in table)
     return Text(
-        "Rank {rank} is the straggler: the least collective time, and last in {last} of {matched} collectives; {share:.0%} "
-        "of the collective time of all ranks is waiting.",
-        "Rank {rank} 落后：它的集合通信时间最少，{matched} 次集合通信中有 {last} 次最后到达；"
+        "Rank {rank} is the straggler: {least:.1f} ms in collectives against {most:.1f} ms, and {late:.0f} µs late on "
+        "average; {share:.0%} of all ranks' collective time is waiting.",
+        "Rank {rank} 落后：它在集合通信中只用 {least:.1f} 毫秒（最多的为 {most:.1f} 毫秒），平均晚到 {late:.0f} 微秒；"
         "所有 rank 的集合通信时间中有 {share:.0%} 是等待。",
-    ).format(rank=straggler.rank, last=straggler.last, matched=matched, share=share)
+    ).format(
+        rank=straggler.rank,
+        least=straggler.collective_ns / 1e6,
+        most=most / 1e6,
+        late=straggler.late_ns / 1e3,
+        share=share,
+    )

@@ -35,8 +35,8 @@ def rank_sheets(report: TraceReport, lang: str) -> list[Sheet]:
         Text("collectives", "集合通信"),
         Text("wire", "传输"),
         Text("waiting", "等待"),
-        Text("arrives after the first", "比最早者晚"),
-        Text("last", "最后到达"),
+        Text("late by", "晚到"),
+        Text("last in", "最后到达"),
         Text("clock", "时钟差"),
         lang=lang,
     )

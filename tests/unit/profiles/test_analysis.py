@@ -72,6 +72,15 @@ def exact_of(text: str) -> Exact:
     return Exact(load(text), classify)
 
 
+@pytest.mark.parametrize("name", ["h200_m1b_eager.json.gz", "h200_m8b_graph.json.gz"])
+def test_figures_of_the_traces_that_every_clone_has(data: Path, name: str) -> None:
+    path = data / "traces" / name
+    summary = summarise(read_kineto(path))
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        check(summary, exact_of(file.read()))
+    assert len(summary.steps) == 4
+
+
 @pytest.mark.parametrize("name", REAL)
 def test_figures_of_real_traces_are_exact(shared: Path, name: str) -> None:
     path = shared / "traces" / name

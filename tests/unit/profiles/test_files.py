@@ -4,6 +4,7 @@ import pytest
 
 from chrome_trace import document, kernel, render, write
 from whystall.errors import NotATrace, UsageError
+from whystall.profiles import files
 from whystall.profiles.files import TraceOptions, read_file, read_timeline, report_of
 
 
@@ -14,7 +15,8 @@ def rank(folder: Path, number: int, start: float) -> Path:
     return write(folder, render(document([*events, kernel("nvjet", 5, 1)], **header)), f"rank{number}.json")
 
 
-def test_ranks_are_read_in_processes_and_compared(tmp_path: Path) -> None:
+def test_ranks_are_read_in_processes_and_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "_WORTH_A_PROCESS", 0)
     report = report_of([rank(tmp_path, 1, 80), rank(tmp_path, 0, 0)], TraceOptions())
     assert report.ranks is not None
     assert (report.ranks.straggler, report.ranks.matched) == (1, 8)
