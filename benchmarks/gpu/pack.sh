@@ -21,8 +21,10 @@ unzip -p deps/vllm-*.whl '*/METADATA' | sed -n 's/^Requires-Dist: //p' | grep -v
 # As of the release: later majors of a dependency break it.
 uv pip compile -q --exclude-newer $released --python-version $python --python-platform x86_64-manylinux_2_39 \
   --no-annotate --no-header wanted.txt -o resolved.txt
+# What the machine has already stays behind too; names are compared as packaging does.
 grep -viE '^(torch|triton|transformers|tokenizers|nvidia-.*|cuda-.*)==' resolved.txt | sed 's/^xgrammar==.*/xgrammar==0.2.1/' \
-  | grep -viwFf <(sed 's/$/==/' "$there") >needed.txt
+  | awk -F== 'function plain(name) { name = tolower(name); gsub(/[-_.]+/, "-", name); return name }
+      FILENAME != "-" { there[plain($1)]; next } !(plain($1) in there)' "$there" - >needed.txt
 fetch -d deps -r needed.txt
 
 for wheel in deps/*.whl; do unzip -qo "$wheel" -d site; done
