@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -106,6 +107,7 @@ class _Context:
         }
         return tuple(name for name, there in seen.items() if there)
 
+    @cached_property
     def beside(self) -> dict[str, Any]:
         """What was seen beside the page: the same for every engine."""
         r, times = self.recording, self.times
@@ -190,7 +192,7 @@ def _state(series: EngineSeries, context: _Context) -> EngineState:
         restarts=tuple(float(t - start) for t in times[1:][~pages.valid]),
         process_age_s=_age(pages, start),
         **fields,
-        **context.beside(),
+        **context.beside,
     )
     state = with_inferred(state)
     return msgspec.structs.replace(state, identities=identities(state))
