@@ -131,7 +131,7 @@ def _seconds(ns: float | None) -> float | None:
 def _peaks(report: TraceReport, lines: list[TraceSummary]) -> dict[str, Any]:
     """Against the device's peaks, weighted by time: from ncu where there is one, else from shapes."""
     rows: list[tuple[float | None, float | None, float]] = [
-        (row.memory_ratio, row.sm_ratio, (row.duration_ns or 0) * row.launches)
+        (_first(row.dram_ratio, row.memory_ratio), row.sm_ratio, (row.duration_ns or 0) * row.launches)
         for file in report.files
         if file.counters is not None
         for row in file.counters.kernels
@@ -140,6 +140,10 @@ def _peaks(report: TraceReport, lines: list[TraceSummary]) -> dict[str, Any]:
         "memory_bandwidth_ratio": _weighted([(memory, weight) for memory, _, weight in rows]),
         "compute_ratio": _weighted([(compute, weight) for _, compute, weight in rows]),
     }
+
+
+def _first(*values: float | None) -> float | None:
+    return next((value for value in values if value is not None), None)
 
 
 def _weighted(pairs: list[tuple[float | None, float]]) -> float | None:

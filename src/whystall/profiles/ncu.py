@@ -32,22 +32,34 @@ _RATIOS = {
         "Memory [%]",
         "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed",
     ),
-    "dram_ratio": ("DRAM Throughput", "dram__throughput.avg.pct_of_peak_sustained_elapsed"),
+    "dram_ratio": (
+        "DRAM Throughput",
+        "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed",
+        "dram__throughput.avg.pct_of_peak_sustained_elapsed",
+        "FBSP.TriageCompute.dramc__throughput.avg.pct_of_peak_sustained_elapsed",
+    ),
     "l1_hit_ratio": ("L1/TEX Hit Rate", "l1tex__t_sector_hit_rate.pct"),
     "l2_hit_ratio": ("L2 Hit Rate", "lts__t_sector_hit_rate.pct"),
     "occupancy_ratio": ("Achieved Occupancy", "sm__warps_active.avg.pct_of_peak_sustained_active"),
     "theoretical_occupancy_ratio": ("Theoretical Occupancy", "sm__maximum_warps_per_active_cycle_pct"),
     "tensor_ratio": (
+        # Cycles before instructions: one of Hopper's instructions keeps the pipe busy for many cycles.
         "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active",
+        "sm__pipe_tensor_op_hmma_cycles_active.avg.pct_of_peak_sustained_active",
+        "sm__pipe_tensor_op_gmma_cycles_active.avg.pct_of_peak_sustained_active",
         "sm__inst_executed_pipe_tensor.avg.pct_of_peak_sustained_active",
         "sm__inst_executed_pipe_tensor_op_hmma.avg.pct_of_peak_sustained_active",
-        "sm__pipe_tensor_op_hmma_cycles_active.avg.pct_of_peak_sustained_active",
     ),
     "coalescing_ratio": (
         "smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.pct",
         "smsp__sass_average_data_bytes_per_sector_mem_global.pct",
     ),
 }
+# Bytes used of the 32 of a sector: newer versions give the number, not per cent.
+_SECTOR_BYTES = (
+    "smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.ratio",
+    "smsp__sass_average_data_bytes_per_sector_mem_global.ratio",
+)
 _DURATION = ("Duration", "gpu__time_duration.sum", "gpu__time_duration.avg")
 _CONFLICTS = (
     "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum",
@@ -195,6 +207,9 @@ def summarise_counters(launches: Sequence[Launch], classifier: Classifier) -> Co
 
 def _kernel(name: str, group: list[Launch], class_id: str) -> KernelCounters:
     ratios = {key: _ratio(group, names) for key, names in _RATIOS.items()}
+    sector = _weighted(group, _SECTOR_BYTES)
+    if not ratios["coalescing_ratio"]:  # 0 where a kernel loads by TMA only, past the units that are counted
+        ratios["coalescing_ratio"] = sector / 32 if sector else None
     durations = [launch.duration_ns for launch in group if launch.duration_ns is not None]
     return KernelCounters(
         name=name,

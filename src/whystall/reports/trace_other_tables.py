@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from whystall.model.text import Text
 from whystall.profiles.headline import PHASE_NAMES
+from whystall.profiles.ncu import KernelCounters
 from whystall.profiles.report import FileReport, TraceReport
 
 from .trace_sheet import TOP, Sheet, ns, share
@@ -86,38 +87,59 @@ def counters_sheets(file: FileReport, lang: str) -> list[Sheet]:
     """How well each kernel uses the GPU's units."""
     if file.counters is None:
         return []
+    kernels = file.counters.kernels[:TOP]
     rows = tuple(
         (
-            row.name[:120],
-            row.class_id,
             f"{row.launches}",
+            ns(row.duration_ns),
             share(row.sm_ratio),
             share(row.memory_ratio),
+            share(row.dram_ratio),
             share(row.tensor_ratio),
-            share(row.occupancy_ratio),
-            share(row.l2_hit_ratio),
-            share(row.coalescing_ratio),
-            ", ".join(f"{reason} {share(part)}" for reason, part in row.stalls[:2]) or "–",
             row.bound or "–",
+            row.name[:120],
         )
-        for row in file.counters.kernels[:TOP]
+        for row in kernels
     )
     header = _cells(
-        Text("kernel", "内核"),
-        Text("class", "类别"),
         Text("launches", "次数"),
+        Text("time", "时间"),
         Text("SM", "SM"),
-        Text("memory", "显存"),
+        Text("memory", "存储"),
+        Text("DRAM", "显存"),
         Text("tensor", "张量核"),
-        Text("occupancy", "占用率"),
-        Text("L2 hits", "L2 命中"),
-        Text("coalesced", "合并访问"),
-        Text("stalls", "停顿"),
         Text("bound", "受限于"),
+        Text("kernel", "内核"),
         lang=lang,
     )
     title = Text("Kernels against the GPU's peaks", "内核与 GPU 峰值").in_(lang)
-    return [Sheet("counters", title, header, rows, "llrrrrrrrll")]
+    return [Sheet("counters", title, header, rows, "rrrrrrll"), _access_sheet(kernels, lang)]
+
+
+def _access_sheet(kernels: tuple[KernelCounters, ...], lang: str) -> Sheet:
+    rows = tuple(
+        (
+            share(row.occupancy_ratio),
+            share(row.theoretical_occupancy_ratio),
+            share(row.l1_hit_ratio),
+            share(row.l2_hit_ratio),
+            share(row.coalescing_ratio),
+            ", ".join(f"{reason} {share(part)}" for reason, part in row.stalls[:2]) or "–",
+            row.name[:120],
+        )
+        for row in kernels
+    )
+    header = _cells(
+        Text("occupancy", "占用率"),
+        Text("at most", "上限"),
+        Text("L1 hits", "L1 命中"),
+        Text("L2 hits", "L2 命中"),
+        Text("coalesced", "合并访问"),
+        Text("stalls", "停顿"),
+        Text("kernel", "内核"),
+        lang=lang,
+    )
+    return Sheet("access", Text("Occupancy and access", "占用率与访存").in_(lang), header, rows, "rrrrrll")
 
 
 def calls_sheets(file: FileReport, lang: str) -> list[Sheet]:

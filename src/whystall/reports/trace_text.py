@@ -60,11 +60,14 @@ def sheet_parts(sheet: Sheet, width: int) -> list[RenderableType]:
 def _widths(cells: list[tuple[str, ...]], align: str, width: int) -> list[int]:
     """Where the terminal is too narrow the longest text gives way, never a number."""
     widths = [max(cell_len(cell) for cell in column) for column in zip(*cells, strict=True)]
-    texts = [size if side == "l" else 0 for size, side in zip(widths, align, strict=True)]
-    longest = texts.index(max(texts))
+    texts = [place for place, side in enumerate(align) if side == "l"]
     over = sum(widths) + 2 * len(widths) - width
-    if over > 0 and texts[longest]:
-        widths[longest] = max(min(widths[longest], _SHORTEST), widths[longest] - over)
+    while over > 0 and texts:
+        longest = max(texts, key=lambda place: widths[place])
+        cut = min(over, max(widths[longest] - _SHORTEST, 0))
+        widths[longest] -= cut
+        over -= cut
+        texts.remove(longest)
     return widths
 
 

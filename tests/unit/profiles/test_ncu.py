@@ -77,3 +77,38 @@ def test_what_was_not_collected_is_said(tmp_path: Path) -> None:
 def test_other_files(tmp_path: Path) -> None:
     with pytest.raises(NotATrace):
         read_ncu_csv(put(tmp_path, "==PROF== nothing\n"))
+
+
+@pytest.mark.parametrize("page", ["raw.csv", "details.csv"])
+def test_a_real_report_of_either_page(data: Path, page: str) -> None:
+    """Eight kernels on an H200: prefill GEMM, transposed copy, attention, and so on."""
+    found = read_ncu_csv(data / "traces" / "ncu_h200" / page)
+    assert [row.launches for row in found.kernels] == [1] * 8
+    prefill, transposed = found.kernels[:2]
+    assert (prefill.class_id, prefill.bound, transposed.bound) == ("gemm", "both", "memory")
+    assert prefill.duration_ns == pytest.approx(613_380, rel=1e-4)
+    assert (prefill.sm_ratio, prefill.dram_ratio) == (pytest.approx(0.93, abs=0.005), pytest.approx(0.231, abs=0.002))
+    assert (prefill.occupancy_ratio, prefill.l2_hit_ratio) == (
+        pytest.approx(0.148, abs=0.002),
+        pytest.approx(0.705, abs=0.002),
+    )
+
+
+def test_what_only_the_raw_page_has(data: Path) -> None:
+    found = read_ncu_csv(data / "traces" / "ncu_h200" / "raw.csv")
+    prefill, transposed = found.kernels[:2]
+    assert prefill.tensor_ratio == pytest.approx(0.949, abs=0.001)
+    assert prefill.coalescing_ratio is None  # it loads by TMA
+    assert transposed.coalescing_ratio == 2 / 32
+    assert transposed.stalls[0][0] == "long_scoreboard"
+    assert "uncoalesced" in {note.id for note in found.notes}
+
+
+def test_rules_of_the_details_page(data: Path) -> None:
+    found = read_ncu_csv(data / "traces" / "ncu_h200" / "add_strided_details.csv")
+    strided, adding = found.kernels
+    assert strided.name.startswith("strided")
+    assert strided.l2_hit_ratio is not None
+    assert adding.l2_hit_ratio is not None
+    assert strided.l2_hit_ratio < adding.l2_hit_ratio
+    assert strided.rules

@@ -10,6 +10,7 @@ from chrome_trace import document, kernel, render, write
 from whystall.profiles.kineto import read_kineto
 from whystall.profiles.linked import link
 from whystall.profiles.ranks import CollectiveRow, RankCollectives, RankComparison, compare_ranks, rank_collectives
+from whystall.profiles.shares import communication
 
 
 def ranks_of(*arrivals: list[int], wire: int = 10_000, clock: tuple[int, ...] = ()) -> RankComparison | None:
@@ -105,3 +106,36 @@ def test_eight_real_ranks(dlrm: list[Path]) -> None:
     assert (found.straggler, found.matched, found.unmatched) == (7, 8, 0)
     assert found.ranks[7].collective_ns == min(row.collective_ns for row in found.ranks)
     assert found.ranks[7].last == 5
+
+
+STRAGGLERS = {"healthy": None, "neighbour": 1, "single": None, "eager": 1}
+
+
+@pytest.mark.parametrize("run", STRAGGLERS)
+def test_two_real_gpus_at_tensor_parallel_2(data: Path, run: str) -> None:
+    """``neighbour``: another program computed on the second GPU; ``eager``: the second rank's host is slower."""
+    paths = sorted((data / "traces" / "tp2_h200" / run).glob("*.json.gz"))
+    assert len(paths) == 2
+    linked = [link(read_kineto(path)) for path in paths]
+    found = compare_ranks([rank_collectives(one) for one in linked])
+    assert found is not None
+    assert found.straggler == STRAGGLERS[run]
+    assert (found.unmatched, found.matched % 66) == (0, 0)  # 66 collectives a step
+    assert found.wire_ns + found.skew_ns == found.collective_ns
+    assert max(abs(row.clock_offset_ns) for row in found.ranks) < 1000
+    for one in linked:
+        comm = communication(one)
+        assert comm is not None
+        assert comm.exposed_ns == comm.union_ns  # one stream, nothing beside it
+
+
+def test_the_waiting_beside_a_busy_neighbour(data: Path) -> None:
+    paths = sorted((data / "traces" / "tp2_h200" / "neighbour").glob("*.json.gz"))
+    linked = [link(read_kineto(path)) for path in paths]
+    found = compare_ranks([rank_collectives(one) for one in linked])
+    assert found is not None
+    assert [round(row.skew_ns / 1e6, 1) for row in found.ranks] == [53.8, 0.7]
+    assert [round(share.share, 3) for one in linked if (share := communication(one))] == [
+        0.731,
+        pytest.approx(0.117, abs=0.002),
+    ]

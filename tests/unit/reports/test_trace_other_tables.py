@@ -22,7 +22,7 @@ def test_spans(shared: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        ('"ID","Kernel Name","gpu__time_duration.sum"\n"","","ns"\n"0","k","5"\n', ["counters"]),
+        ('"ID","Kernel Name","gpu__time_duration.sum"\n"","","ns"\n"0","k","5"\n', ["counters", "access"]),
         (
             "INFO 11-30 01:36:24 [loggers.py:199] Engine 000: Iteration(0): 0 context requests, 0 context tokens, "
             "2 generation requests, 2 generation tokens, iteration elapsed time: 9.1 ms\n",
