@@ -15,6 +15,7 @@ from whystall.model.engine_state import EngineState
 from whystall.model.recording import Recording
 from whystall.model.slo import Slo
 from whystall.model.text import Text
+from whystall.remedies.choose import remedies
 from whystall.reports.finding import Finding
 from whystall.sources.configuration import blocks_by_engine, read_configuration
 from whystall.sources.dialects import quantity
@@ -44,7 +45,8 @@ def diagnose(recording: Recording, slo: Slo | None = None) -> Finding:
 
 def _finding(state: EngineState, target: str, slo: Slo | None, notices: tuple[Notice, ...]) -> Finding:
     diagnosis = judge(state, target, slo=slo, notices=notices)
-    diagnosis = msgspec.structs.replace(diagnosis, memory=gpu_memory(state))
+    changes = remedies(diagnosis, state)
+    diagnosis = msgspec.structs.replace(diagnosis, memory=gpu_memory(state), remedies=changes)
     return Finding(diagnosis, timeline(state) if len(state.dt) else None)
 
 

@@ -88,7 +88,10 @@ class Treatment(msgspec.Struct, frozen=True):
 
 
 class Folk(msgspec.Struct, frozen=True):
-    """A use that is often advised and wrong: for which causes' symptom, what is claimed, and why it does not help."""
+    """A use that is often advised and wrong: for which causes' symptom, what is claimed, and why it does not help.
+
+    Without ``causes`` it is told where the knob is explained, and not in a diagnosis.
+    """
 
     causes: tuple[str, ...]
     claim: Text

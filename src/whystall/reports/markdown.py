@@ -62,7 +62,7 @@ def body(page: Outline) -> list[str]:
     if page.impact:
         note = f" ({escaped(page.impact_note)})" if page.impact_note else ""
         parts += [f"## {page.impact_title}{note}", facts(page.impact)]
-    for id in ("remedies", "ruled_out"):
+    for id in ("remedies", "not_offered", "ruled_out"):
         parts += section(page.table(id))
     parts += evidence(page)
     for id in ("limits", "identities"):

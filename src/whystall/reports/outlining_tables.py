@@ -16,6 +16,7 @@ def tables(diagnosis: Diagnosis, lang: str) -> tuple[Table, ...]:
     """The tables that have something to say, in reading order."""
     every = (
         _remedies(diagnosis, lang),
+        _not_offered(diagnosis, lang),
         _ruled_out(diagnosis, lang),
         _limits(diagnosis, lang),
         _identities(diagnosis, lang),
@@ -44,20 +45,45 @@ def _ruled_out(diagnosis: Diagnosis, lang: str) -> Table:
 
 def _remedies(diagnosis: Diagnosis, lang: str) -> Table:
     rows = [_remedy(remedy, lang) for remedy in diagnosis.remedies]
-    return _table("remedies", lang, ("change", "effect", "risk", "undo"), rows)
+    return _table("remedies", lang, ("change", "flags", "remedy_kind", "buys", "effect", "risk", "undo"), rows)
+
+
+def _not_offered(diagnosis: Diagnosis, lang: str) -> Table:
+    found = {one.claim.en: one for remedy in diagnosis.remedies for one in remedy.not_offered}
+    rows: list[tuple[str, ...]] = [(clean(o.claim.in_(lang)), clean(o.because.in_(lang))) for o in found.values()]
+    return _table("not_offered", lang, ("claim", "because"), rows)
 
 
 def _remedy(remedy: Remedy, lang: str) -> tuple[str, ...]:
-    flags = " ".join(f"{clean(flag)} {clean(value)}".strip() for flag, value in remedy.change.items())
     text = clean(remedy.text.in_(lang))
     note = restart_note(remedy, lang)
     shown = text.rstrip(".。") if note else text
-    what = shown + (f" [{flags}]" if flags and flags not in text else "") + note
     effects = [
         say("effect_value", lang, name=say_or(name, _metric(name), lang), **_range(low=r.low, mid=r.mid, high=r.high))
         for name, r in remedy.effect.items()
     ]
-    return (what, ", ".join(effects), clean(remedy.risk.in_(lang)), clean(remedy.undo.in_(lang)))
+    words = (remedy.buys, remedy.risk, remedy.undo)
+    buys, risk, undo = (clean(text.in_(lang)) for text in words)
+    return (shown + note, flags_text(remedy, lang), _kind(remedy, lang), buys, ", ".join(effects), risk, undo)
+
+
+def flags_text(remedy: Remedy, lang: str) -> str:
+    """The flags as one types them, "" where it is none: a switch stands without its value, what goes is said in words."""
+    return " ".join(_flag(clean(flag), clean(value), lang) for flag, value in remedy.change.items())
+
+
+def _flag(flag: str, value: str, lang: str) -> str:
+    if not value:
+        return say("flag_removed", lang, flag=flag)
+    return flag if value == "true" else f"{flag} {value}"
+
+
+def _kind(remedy: Remedy, lang: str) -> str:
+    """Real fix or not, and who makes the change; "" for a remedy that was not chosen for this server."""
+    if not remedy.buys.en:
+        return ""
+    aim = say(f"kind_{remedy.aim}", lang)
+    return aim + say("comma", lang) + say(f"kind_{remedy.kind}", lang)
 
 
 def _range(**ratios: float) -> dict[str, str]:

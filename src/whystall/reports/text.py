@@ -88,7 +88,8 @@ def _body(finding: Finding, page: Outline) -> list[RenderableType]:
         parts += [heading(_noted(page.impact_title, page.impact_note, page.lang)), facts_grid(page.impact, indent=2)]
     parts += _timeline(finding, page.lang)
     parts += _remedies(page.table("remedies"))
-    parts += table_section(page.table("ruled_out"))
+    for id in ("not_offered", "ruled_out"):
+        parts += table_section(page.table(id))
     parts += _evidence(page)
     for id in ("limits", "identities"):
         parts += table_section(page.table(id))

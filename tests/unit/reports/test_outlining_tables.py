@@ -1,7 +1,7 @@
 import msgspec
 
 import findings
-from whystall.model.diagnosis import Coverage, Identity, Missing, Range, Remedy, RuledOut
+from whystall.model.diagnosis import Coverage, Identity, Missing, NotOffered, Range, Remedy, RuledOut
 from whystall.model.text import Text
 from whystall.reports.outlining_tables import tables
 
@@ -26,9 +26,29 @@ def test_causes_ruled_out_by_one_number_share_a_row():
 def test_a_remedy_says_flag_effect_and_restart_once():
     remedy = Remedy("r", Text("Use fp8."), {"--kv-cache-dtype": "fp8"}, {"ttft_p95": Range(-0.6, -0.5, -0.3)})
     table = of(remedies=(remedy,))["remedies"]
-    assert table.rows == (("Use fp8 [--kv-cache-dtype fp8] (needs a restart)", "TTFT p95 -50% (-60% to -30%)"),)
+    assert table.rows == (("Use fp8 (needs a restart)", "--kv-cache-dtype fp8", "TTFT p95 -50% (-60% to -30%)"),)
     named = msgspec.structs.replace(remedy, text=Text("Use --kv-cache-dtype fp8"), restart=False)
     assert of(remedies=(named,))["remedies"].rows[0][0] == "Use --kv-cache-dtype fp8"
+
+
+def test_a_flag_is_shown_as_it_is_typed():
+    change = {"--enable-dbo": "true", "--max-num-seqs": "96", "--enforce-eager": ""}
+    for lang, words in (("en", "without --enforce-eager"), ("zh", "去掉 --enforce-eager")):
+        row = of(lang, remedies=(Remedy("r", Text("Do."), change, restart=False),))["remedies"].rows[0]
+        assert row[1] == f"--enable-dbo --max-num-seqs 96 {words}"
+
+
+def test_a_chosen_remedy_says_what_it_is_and_buys():
+    remedy = Remedy("r", Text("Do."), restart=False, kind="gateway", aim="stop_bleeding", buys=Text("time"))
+    table = of(remedies=(remedy,))["remedies"]
+    assert table.columns == ("Change", "Kind", "Buys")
+    assert table.rows == (("Do.", "stops the bleeding, gateway", "time"),)
+
+
+def test_what_is_not_offered_stands_once():
+    against = NotOffered(Text("halve the budget"), Text("it is not what is short"))
+    found = of(remedies=tuple(Remedy(id, Text("Do."), not_offered=(against,)) for id in "ab"))
+    assert found["not_offered"].rows == (("halve the budget", "it is not what is short"),)
 
 
 def test_a_column_in_which_nothing_stands_is_left_out():

@@ -29,7 +29,7 @@ KNOB = Knob(
     raising={"cpu": "better", "kv": "worse"},
     folk=(
         Folk(
-            ("kv_capacity", "decode_bandwidth"),
+            ("decode_bandwidth",),
             Text("tune block_size against fragmentation", "调 block_size 以减少碎片"),
             Text(
                 "blocks are paged: at most one block less a token is lost a request",

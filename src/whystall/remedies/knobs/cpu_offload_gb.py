@@ -20,7 +20,7 @@ KNOB = Knob(
     raising={"kv": "better", "itl": "worse", "throughput": "worse"},
     folk=(
         Folk(
-            ("kv_capacity",),
+            (),
             Text("offload weights to the CPU for a larger pool", "把权重卸载到 CPU 以扩大块池"),
             Text("every step then waits for PCIe", "此后每一步都要等 PCIe"),
         ),

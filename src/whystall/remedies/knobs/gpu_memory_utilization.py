@@ -25,7 +25,7 @@ KNOB = Knob(
     treats=(Treatment("kv_capacity", "raise"),),
     folk=(
         Folk(
-            ("kv_capacity",),
+            (),
             Text("judge the pool by nvidia-smi's memory", "用 nvidia-smi 的显存判断块池"),
             Text(
                 "vLLM takes its share at the start: used memory is flat whatever the load",

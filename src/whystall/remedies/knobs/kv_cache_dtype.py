@@ -44,7 +44,7 @@ KNOB = Knob(
     treats=(Treatment("kv_capacity", "set"),),
     folk=(
         Folk(
-            ("kv_capacity",),
+            (),
             Text("switch on KV compression that saves 30%", "打开能节省 30% 的 KV 压缩"),
             Text(
                 "there is no such switch; fp8 halves it, the other types are in the list above",

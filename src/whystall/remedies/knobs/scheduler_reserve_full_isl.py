@@ -24,7 +24,7 @@ KNOB = Knob(
     treats=(Treatment("kv_capacity", "on"),),
     folk=(
         Folk(
-            ("kv_capacity", "head_of_line_prompt"),
+            ("head_of_line_prompt",),
             Text(
                 "switch scheduler_reserve_full_isl off so that prompts enter sooner",
                 "关闭 scheduler_reserve_full_isl 让提示更早进入",

@@ -21,8 +21,8 @@ KNOB = Knob(
             ("kv_capacity",),
             Text("raise swap_space", "提高 swap_space"),
             Text(
-                "V1 never swaps, and the flag is gone since 0.18: the server would not start",
-                "V1 从不换出；该参数自 0.18 起已移除，服务器将无法启动",
+                "V1 never swaps; from 0.18 on the flag is gone and ends the start",
+                "V1 从不换出；自 0.18 起该参数已移除，会使启动失败",
             ),
         ),
     ),
