@@ -1,0 +1,37 @@
+"""The emulated engine against recordings of a real one, on a profile fitted to *other* recordings.
+
+Those that the model is right about must stay so; ``benchmarks/fidelity`` prints all, with the misses.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks" / "fidelity"
+LIMITS = {"ttft": 0.08, "itl": 0.05, "throughput": 0.05, "preemptions": 0.05, "kv_usage": 0.06, "ttft_p99": 0.12}
+
+
+@pytest.fixture(scope="module")
+def bench() -> ModuleType:
+    sys.path.insert(0, str(BENCHMARKS))
+    import recordings
+
+    return recordings
+
+
+@pytest.mark.parametrize("name", ["kv_overflow", "seq_cap", "token_budget", "prefix_collapse"])
+def test_means_and_tails_are_within_their_limits(shared: Path, bench: ModuleType, name: str) -> None:
+    truth = json.loads((shared / "recordings" / "truth.json").read_text())
+    loaded = {n: bench.read_recording(shared / "recordings" / n) for n in (*bench.H200, *bench.FIT_ONLY)}
+    options = {n: bench.options_of(n, recording, truth[n]["argv"]) for n, recording in loaded.items()}
+    sides = bench.score(name, loaded, options, 2)
+    errors = {
+        key: abs(sides["emulated"][key] / real - 1) if (real := sides["recorded"][key]) else sides["emulated"][key]
+        for key in LIMITS
+    }
+    assert {key: round(error, 3) for key, error in errors.items() if error > LIMITS[key]} == {}
