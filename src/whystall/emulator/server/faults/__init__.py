@@ -87,7 +87,7 @@ FAULTS = {
         Fault("lora_swapping", "more adapters than a batch may hold", host.lora),
         Fault("jit_compile", "kernels compiled while serving", stall(12.0, 2.0, _JIT)),
         Fault("gc_pause", "the engine's process collects garbage", stall(5.0, 0.8, _GC, "DEBUG")),
-        Fault("kv_offload_stall", "steps wait for blocks from the host's memory", stall(1.5, 0.25)),
+        Fault("kv_offload_stall", "steps wait for blocks from the host's memory", stall(1.5, 0.6)),
         Fault(
             "observability_overhead",
             "a profiler window that is written out",
@@ -95,7 +95,7 @@ FAULTS = {
         ),
         Fault("gpu_throttle", "the SM clock falls to half", device.throttle),
         Fault("slow_kernel", "attention several times as slow", device.slow_kernel),
-        Fault("decode_bandwidth", "memory reads at half the rate", device.bandwidth),
+        Fault("decode_bandwidth", "memory reads at a sixth of the rate", device.bandwidth),
         Fault("gpu_fault", "the GPU falls off the bus", device.gpu_fault),
         Fault("comm_bound", "all-reduces over a slow link", device.comm_bound),
         Fault("straggler_rank", "one rank slower than the others", device.straggler),

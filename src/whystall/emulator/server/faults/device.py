@@ -28,7 +28,7 @@ def slow_kernel(d: Deployment, _t: float, severity: float) -> None:
 
 
 def bandwidth(d: Deployment, _t: float, severity: float) -> None:
-    by = 1 + 4 * severity
+    by = 1 + 5 * severity
     profiles(d, scale(floor_s=by, decode_context_s=by, mixed_context_s=by))
 
 
@@ -46,7 +46,7 @@ def comm_bound(d: Deployment, _t: float, severity: float) -> None:
 
 def straggler(d: Deployment, _t: float, severity: float) -> None:
     """All ranks wait for the slowest one in every step."""
-    profiles(d, lambda p: msgspec.structs.replace(p, link_s=p.link_s + 4 * severity * p.floor_s))
+    profiles(d, lambda p: msgspec.structs.replace(p, link_s=p.link_s + 5 * severity * p.floor_s))
 
 
 def imbalance(d: Deployment, _t: float, severity: float) -> None:
