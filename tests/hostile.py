@@ -163,6 +163,15 @@ def with_bad_bounds(recording: Recording) -> Recording:
     return relabelled(recording, key)
 
 
+def with_labels(recording: Recording, value: str) -> Recording:
+    """Model and engine named by somebody who knows how texts are put together."""
+
+    def key(old: SeriesKey) -> SeriesKey:
+        return SeriesKey(old.name, tuple((k, value if k in ("engine", "model_name") else v) for k, v in old.labels))
+
+    return relabelled(recording, key)
+
+
 def with_info(recording: Recording, **labels: str) -> Recording:
     """Another ``cache_config_info``."""
 
@@ -305,6 +314,7 @@ CHANGES: dict[str, Change] = {
     "no blocks": lambda recording: with_info(recording, num_gpu_blocks="0", block_size="0"),
     "blocks in words": lambda recording: with_info(recording, num_gpu_blocks="many", block_size="-1"),
     "three engines": lambda recording: several_engines(recording, 3),
+    "labels of braces": lambda recording: with_labels(recording, "{queue_delay} %s {0} <b> \u202e"),
     "V0": as_old_version,
     "Ray": through_ray,
     "old names beside new": with_old_names_beside,
