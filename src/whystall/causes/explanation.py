@@ -38,13 +38,24 @@ def explain(word: str) -> Explanation:
 
     Raises :class:`~whystall.errors.UsageError` with the nearest names where it is none of them.
     """
-    plain = word.strip().lower().replace("-", "_").replace(" ", "_")
+    found = find(word)
+    if found is None:
+        raise UsageError(f"{word!r} is neither a cause nor a metric that whystall knows", offer(word, words()))
+    return found
+
+
+def find(word: str) -> Explanation | None:
+    """As :func:`explain`, None where it is none of them."""
+    plain = plainly(word)
     if plain in catalogue():
         return Explanation(plain, "cause", cause=_cause(catalogue()[plain]))
     entry = describe(word.strip()) or describe(SHORT_NAMES.get(plain, plain))
-    if entry is None:
-        raise UsageError(f"{word!r} is neither a cause nor a metric that whystall knows", _offer(plain))
-    return Explanation(plain, "metric", metric=_metric(entry))
+    return Explanation(plain, "metric", metric=_metric(entry)) if entry else None
+
+
+def plainly(word: str) -> str:
+    """A word as ids are written."""
+    return word.strip().lower().replace("-", "_").replace(" ", "_")
 
 
 def words() -> tuple[str, ...]:
@@ -53,10 +64,11 @@ def words() -> tuple[str, ...]:
     return tuple(dict.fromkeys([*catalogue(), *SHORT_NAMES, *metrics]))
 
 
-def _offer(plain: str) -> str:
-    bare = plain.split(":")[-1]
-    near = difflib.get_close_matches(bare, words(), n=MOST_OFFERED, cutoff=0.5)
-    holding = [word for word in words() if len(bare) > 2 and bare in word]
+def offer(word: str, known: tuple[str, ...]) -> str:
+    """The hint for a word that is not ``known``: the nearest, else the causes."""
+    bare = plainly(word).split(":")[-1].lstrip("_")
+    near = difflib.get_close_matches(bare, known, n=MOST_OFFERED, cutoff=0.5)
+    holding = [one for one in known if len(bare) > 2 and bare in one]
     offered = list(dict.fromkeys([*near, *holding]))[:MOST_OFFERED]
     if not offered:
         return f"Causes are: {', '.join(catalogue())}."

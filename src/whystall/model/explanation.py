@@ -1,4 +1,4 @@
-"""What a cause or a metric is. Field names are the published JSON contract."""
+"""What a cause, a knob or a metric is. Field names are the published JSON contract."""
 
 from __future__ import annotations
 
@@ -61,11 +61,62 @@ class MetricNote(msgspec.Struct, frozen=True):
     names: tuple[MetricName, ...]
 
 
+class FlagNote(msgspec.Struct, frozen=True):
+    """A spelling of a knob; ``off`` turns a switch off, versions are "" where they do not bound it."""
+
+    flag: str
+    off: str
+    since: str
+    until: str
+
+
+class DefaultNote(msgspec.Struct, frozen=True):
+    """A default, for which device, and in which versions."""
+
+    value: str
+    when: Text
+    since: str
+    until: str
+
+
+class FolkNote(msgspec.Struct, frozen=True):
+    """A use that is often advised, and why it is wrong."""
+
+    claim: Text
+    wrong: Text
+    causes: tuple[str, ...]
+
+
+class KnobNote(msgspec.Struct, frozen=True):
+    """A flag of the server. ``raising`` maps what moves to better, worse or either; ``treats`` a cause to the move.
+
+    ``removed`` says that the newest version of our tables has none of its spellings.
+    """
+
+    id: str
+    group: str
+    kind: str
+    what: Text
+    up: Text
+    down: Text
+    flags: tuple[FlagNote, ...]
+    defaults: tuple[DefaultNote, ...]
+    legal: str
+    rules: tuple[Text, ...]
+    raising: dict[str, str]
+    treats: dict[str, str]
+    folk: tuple[FolkNote, ...]
+    restart: bool
+    undo: Text
+    removed: bool
+
+
 class Explanation(msgspec.Struct, frozen=True):
-    """The answer to ``whystall explain WORD``: one of ``cause`` and ``metric`` is there."""
+    """The answer to ``whystall explain WORD``: one of ``cause``, ``knob`` and ``metric`` is there."""
 
     word: str
-    kind: Literal["cause", "metric"]
+    kind: Literal["cause", "knob", "metric"]
     cause: CauseNote | None = None
     metric: MetricNote | None = None
+    knob: KnobNote | None = None
     schema: Literal["whystall.explanation/1"] = "whystall.explanation/1"

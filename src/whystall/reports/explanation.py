@@ -1,4 +1,4 @@
-"""What a cause or a metric is, for a terminal, a program or a page of documentation."""
+"""What a cause, a knob or a metric is, for a terminal, a program or a page of documentation."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 
 from whystall.errors import UsageError
-from whystall.model.explanation import CauseNote, Explanation, MetricNote
+from whystall.model.explanation import CauseNote, Explanation, KnobNote, MetricNote
 
 from .json import to_json
 from .line import Line
@@ -48,7 +48,9 @@ def _content(explanation: Explanation, lang: str) -> Content:
         return _cause(explanation.cause, lang)
     if explanation.metric is not None:
         return _metric(explanation.metric, lang)
-    raise UsageError(f"nothing is known of {explanation.word!r}", "Run: whystall explain CAUSE or METRIC")
+    if explanation.knob is not None:
+        return _knob(explanation.knob, lang)
+    raise UsageError(f"nothing is known of {explanation.word!r}", "Run: whystall explain CAUSE, KNOB or METRIC")
 
 
 def _text(
@@ -84,6 +86,52 @@ def _metric(metric: MetricNote, lang: str) -> Content:
     names = _table("explain_names", ("name", "explain_since", "explain_until"), rows, lang)
     title = f"{metric.name} ({say('explain_metric', lang)})"
     return title, _facts(pairs, lang), [("", metric.what.in_(lang))], [names]
+
+
+def _knob(knob: KnobNote, lang: str) -> Content:
+    pairs = (
+        ("knob_group", say(f"knob_group_{knob.group}", lang)),
+        ("knob_takes", say(f"knob_takes_{knob.kind}", lang)),
+        ("knob_legal", knob.legal),
+        ("knob_restart", say("yes" if knob.restart else "no", lang)),
+    )
+    turns = knob.kind in ("whole", "number")
+    up, down = ("knob_raise", "knob_lower") if turns else ("knob_on", "knob_off")
+    up = up if turns or knob.kind == "switch" else "knob_effect"
+    paragraphs = [("", knob.what.in_(lang)), (say(up, lang), knob.up.in_(lang)), (say(down, lang), knob.down.in_(lang))]
+    undo = [] if knob.removed else [(say("undo", lang), knob.undo.in_(lang))]
+    tables = [_flags(knob, lang), *_knob_tables(knob, lang)]
+    title = f"{knob.flags[0].flag} ({knob.id})" + (f": {say('knob_removed', lang)}" if knob.removed else "")
+    told = [pair for pair in (*paragraphs, *undo) if pair[1]]
+    return title, _facts(pairs, lang), told, [table for table in tables if table.rows]
+
+
+def _flags(knob: KnobNote, lang: str) -> Table:
+    rows = tuple((", ".join(f for f in (one.flag, one.off) if f), one.since, one.until) for one in knob.flags)
+    return _told("knob_flags", ("flags", "explain_since", "explain_until"), rows, lang)
+
+
+def _knob_tables(knob: KnobNote, lang: str) -> list[Table]:
+    defaults = tuple((one.value, one.when.in_(lang), one.since, one.until) for one in knob.defaults)
+    raising = tuple((say(f"knob_moves_{name}", lang), say(f"knob_{way}", lang)) for name, way in knob.raising.items())
+    treats = tuple(
+        (f"{cause_title(id, lang)} ({id})", say(f"knob_move_{way}", lang)) for id, way in knob.treats.items()
+    )
+    folk = tuple((one.claim.in_(lang), one.wrong.in_(lang)) for one in knob.folk)
+    return [
+        _told("knob_defaults", ("value", "knob_where", "explain_since", "explain_until"), defaults, lang),
+        _told("knob_rules", ("knob_rule",), tuple((rule.in_(lang),) for rule in knob.rules), lang),
+        _told("knob_raising", ("name", "effect"), raising, lang),
+        _told("knob_treats", ("cause", "change"), treats, lang),
+        _told("knob_folk", ("claim", "because"), folk, lang),
+    ]
+
+
+def _told(title: str, columns: tuple[str, ...], rows: tuple[tuple[str, ...], ...], lang: str) -> Table:
+    """A table without the columns in which nothing stands."""
+    kept = [at for at in range(len(columns)) if at == 0 or any(row[at] for row in rows)]
+    shown = tuple(tuple(row[at] for at in kept) for row in rows)
+    return _table(title, tuple(columns[at] for at in kept), shown, lang)
 
 
 def _facts(pairs: tuple[tuple[str, str], ...], lang: str) -> tuple[Fact, ...]:

@@ -25,9 +25,12 @@ SAME = {
     "itl_p95_s",
     "unit_tokens_per_s",
     "part_graphs",
+    "knob_moves_ttft",
+    "knob_moves_itl",
+    "knob_moves_cpu",
 }
 # Asked for by a key made at run time: prefix of the key -> where the rest comes from.
-MADE = re.compile(r"^(role|signal|part|law|unit|strongly|chart|verdict|group|kind|judged)_")
+MADE = re.compile(r"^(role|signal|part|law|unit|strongly|chart|verdict|group|kind|judged|knob)_")
 
 
 def _fields(text):
