@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import socket
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -124,6 +125,17 @@ def read_files(paths: Sequence[Path], options: TraceOptions, ray: str | None = N
         return list(pool.map(_attempt, paths, [options] * len(paths)))
 
 
+def _reach(address: str) -> None:
+    """Fail at once where nothing listens; Ray itself tries for a minute and more."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not host or not port.isdigit():
+        return  # auto, local
+    try:
+        socket.create_connection((host, int(port)), timeout=5).close()
+    except (OSError, OverflowError) as error:
+        raise UsageError(f"no Ray cluster at {address}: {error}", "Give its address, as in --ray auto.") from error
+
+
 def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
@@ -140,8 +152,10 @@ def _by_ray(paths: Sequence[Path], options: TraceOptions, address: str) -> list[
         module: Any = importlib.import_module("ray")
     except ImportError as error:
         raise UsageError("--ray needs Ray, which is not installed", "pip install 'whystall[ray]'") from error
+    _reach(address)
+    local = {"include_dashboard": False} if address == "local" else {}
     try:
-        module.init(address=address, log_to_driver=False, logging_level="ERROR")
+        module.init(address=address, log_to_driver=False, logging_level="ERROR", **local)
     except (ConnectionError, ValueError, RuntimeError) as error:
         raise UsageError(f"no Ray cluster at {address}: {error}", "Give its address, as in --ray auto.") from error
     try:

@@ -1,4 +1,6 @@
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -52,8 +54,19 @@ def test_only_timelines_are_timelines(tmp_path: Path) -> None:
 
 
 def test_ray_is_an_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import sys
-
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(UsageError, match="needs Ray"):
         report_of([rank(tmp_path, 0, 0)], TraceOptions(), ray="auto")
+
+
+@pytest.mark.ray
+def test_ranks_by_ray_tasks(tmp_path: Path) -> None:
+    pytest.importorskip("ray")
+    paths = [rank(tmp_path, 1, 80), rank(tmp_path, 0, 0)]
+    assert report_of(paths, TraceOptions(), ray="local") == report_of(paths, TraceOptions())
+
+
+def test_no_cluster_is_said_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free_port) -> None:
+    monkeypatch.setitem(sys.modules, "ray", SimpleNamespace())
+    with pytest.raises(UsageError, match="no Ray cluster at"):
+        report_of([rank(tmp_path, 0, 0)], TraceOptions(), ray=f"127.0.0.1:{free_port()}")
