@@ -61,3 +61,12 @@ def test_every_window(name, seconds, page_only, recording, shared):
         part = cut(whole, start, seconds)
         diagnosis = diagnose(metrics_only(part) if page_only else part).diagnosis
         assert right(diagnosis, answer, also=True), (start, said(diagnosis))
+
+
+@pytest.mark.parametrize("seconds", [2, 3, 4])
+@pytest.mark.parametrize("name", NAMES)
+def test_a_glance_never_reads_healthy(name, seconds, recording):
+    whole = recording(name)
+    length = float(whole.metrics.times[-1] - whole.metrics.times[0])
+    for start in (0.0, length / 3, 2 * length / 3):
+        assert diagnose(cut(whole, start, seconds)).diagnosis.verdict != "healthy"

@@ -10,6 +10,7 @@ import numpy as np
 from whystall.evidence.families import collect
 from whystall.evidence.impact import impact
 from whystall.evidence.scene import Scene
+from whystall.evidence.thresholds import level
 from whystall.model.diagnosis import (
     Cause,
     Diagnosis,
@@ -147,12 +148,31 @@ def _verdict(
     scene: Scene, causes: tuple[Cause, ...], held: dict[str, Chain], entries: dict[str, CauseEntry]
 ) -> tuple[Verdict, tuple[Cause, ...], Text]:
     if not scene.focus.hurts:
+        short = _too_short(scene)
+        if short is not None:
+            return "unknown", (), short
         shown = tuple(c for c in causes if c.probability >= SHOWN)
         return "healthy", shown, entries[shown[0].id].title if shown else _NO_TEXT
     named = tuple(c for c in causes if c.probability >= SHOWN and held[c.id].complete)
     if named and named[0].probability >= ANSWER:
         return "bottleneck", named, _NO_TEXT
     return "unknown", causes[:2], _open_question(scene, causes, entries)
+
+
+def _too_short(scene: Scene) -> Text | None:
+    """Why a window without an incident is no proof of health: an incident could not have shown in it, or one may begin.
+
+    Losses shorter than ``episode_min`` are waves that pass; a window of less than two such spans cannot tell which.
+    """
+    least = level("episode_min")
+    if scene.seconds >= 2 * least or (scene.seconds >= least and not scene.focus.passing):
+        return None
+    if scene.focus.passing:
+        loss = _LOSS[next(kind for kind in _LOSS if kind in scene.focus.passing)]
+        text = Text("{loss}; {n} s are too short to tell whether it stays", "{loss}；{n} 秒太短，无法判断是否会持续")
+        return text.format(loss=loss, n=f"{scene.seconds:.0f}")
+    text = Text("{n} s are too short to see a limit bind", "{n} 秒太短，看不出是否有限制起作用")
+    return text.format(n=f"{scene.seconds:.0f}")
 
 
 _LOSS = {

@@ -35,7 +35,7 @@ class Focus(msgspec.Struct, frozen=True):
     """``inside`` the incident (the whole window when nothing hurts), ``before`` its healthy past (empty when too short).
 
     ``onset`` is None when it was there from the start or nothing hurts; ``kinds`` maps each kind of loss to its share of
-    the incident's time.
+    the incident's time. ``passing``: the kinds that were seen where nothing hurts, for losses too short to count.
     """
 
     inside: Bools
@@ -43,6 +43,7 @@ class Focus(msgspec.Struct, frozen=True):
     hurts: bool
     onset: Onset | None
     kinds: dict[str, float]
+    passing: frozenset[str] = frozenset()
 
 
 def focus(state: EngineState, slo: Slo | None = None) -> Focus:
@@ -51,7 +52,8 @@ def focus(state: EngineState, slo: Slo | None = None) -> Focus:
     best = _hang(state, flags["stall"]) or max(_episodes(state, flags, slo), key=lambda e: e[2], default=None)
     m = len(state.dt)
     if best is None:
-        return Focus(np.ones(m, dtype=bool), np.zeros(m, dtype=bool), False, None, {})
+        passing = frozenset(kind for kind, flag in flags.items() if flag.any())
+        return Focus(np.ones(m, dtype=bool), np.zeros(m, dtype=bool), False, None, {}, passing)
     start, stop, _ = best
     inside = np.zeros(m, dtype=bool)
     inside[start:stop] = True

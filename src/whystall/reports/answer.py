@@ -11,6 +11,7 @@ from .printable import clean
 from .titles import cause_first_step, cause_title
 
 LIKELY = 0.5
+SHORT_S = 15.0  # below it more of the same tells more than another signal would
 MARKS = {"healthy": "✔", "bottleneck": "✘", "unknown": "?"}
 
 
@@ -115,6 +116,8 @@ def _first_step(diagnosis: Diagnosis, lang: str) -> str:
         text = clean(first.text.in_(lang))
         return text.rstrip(".。") if restart_note(first, lang) else text
     if diagnosis.verdict == "unknown":
+        if diagnosis.window.seconds < SHORT_S:
+            return say("watch_longer", lang)
         missing = diagnosis.coverage.missing
         return clean(missing[0].how.in_(lang)) if missing else say("watch_longer", lang)
     step = cause_first_step(diagnosis.causes[0].id, lang) if diagnosis.causes else ""

@@ -52,8 +52,13 @@ def sparkline(values: Floats, cells: int) -> str:
     tops = [_top(part) for part in np.array_split(values, min(cells, len(values)))]
     known = [top for top in tops if not math.isnan(top)]
     low, high = min(known, default=0.0), max(known, default=0.0)
-    scale = (len(BLOCKS) - 1) / (high - low) if high > low else 0.0
-    return "".join(" " if math.isnan(top) else BLOCKS[round((top - low) * scale)] for top in tops)
+    # Divided by the span, not multiplied by its inverse, which overflows for the smallest of floats.
+    span = high - low if high > low else math.inf
+    return "".join(" " if math.isnan(top) else BLOCKS[_eighth((top - low) / span)] for top in tops)
+
+
+def _eighth(share: float) -> int:
+    return round(share * (len(BLOCKS) - 1)) if math.isfinite(share) else 0
 
 
 def _row(line: TimelineLine, unit: str, lang: str, cells: int) -> SparkRow:

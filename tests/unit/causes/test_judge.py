@@ -56,6 +56,22 @@ def test_a_loss_without_a_cause_is_not_called_healthy() -> None:
     assert found.verdict != "healthy"
 
 
+@pytest.mark.parametrize("seconds", [3, 4])
+@pytest.mark.parametrize("phase", [{}, SEATS])
+def test_a_look_too_short_for_an_incident_is_no_proof_of_health(phase: dict, seconds: int) -> None:
+    found = judged({**phase, "seconds": seconds})
+    assert (found.verdict, found.causes, found.remedies) == ("unknown", (), ())
+    assert "too short" in found.headline.en
+    assert ("queue" in found.headline.en) == bool(phase)
+
+
+def test_a_loss_that_may_pass_is_told_in_a_short_look_and_forgiven_in_a_long_one() -> None:
+    wave = {**SEATS, "seconds": 3, "queue_s": 0.1}
+    assert judged({"seconds": 5}, wave).verdict == "unknown"
+    assert judged({"seconds": 5}, wave, {"seconds": 30}).verdict == "healthy"
+    assert judged({"seconds": 8}).verdict == "healthy"
+
+
 @pytest.mark.parametrize("seconds", [0, 1])
 def test_too_little_is_said_not_guessed(seconds: int) -> None:
     state = state_of(SEATS)

@@ -2,7 +2,7 @@ import msgspec
 import pytest
 
 import findings
-from whystall.model.diagnosis import Cause, Coverage, Evidence, Missing, Onset, Remedy
+from whystall.model.diagnosis import Cause, Coverage, Evidence, Missing, Onset, Remedy, Window
 from whystall.model.text import Text
 from whystall.reports.answer import answer, leading_cause, onset_text
 
@@ -59,6 +59,12 @@ def test_unknown_says_what_would_settle_it():
     assert said("zh", verdict="unknown", remedies=(), coverage=coverage).first == "首先：安装 NVML"
     assert "watch" not in said(verdict="unknown", remedies=(), coverage=coverage).first
     assert "--for" in said(verdict="unknown", remedies=(), coverage=Coverage()).first
+
+
+def test_a_short_look_is_first_of_all_too_short():
+    coverage = Coverage((), (Missing("gpu", (), Text("install NVML", "安装 NVML")),))
+    short = Window(0.0, 3.0, 3.0, 4)
+    assert said(verdict="unknown", remedies=(), coverage=coverage, window=short).first.endswith("--for 120s")
 
 
 def test_the_verdict_is_not_said_twice():

@@ -1,5 +1,6 @@
 import re
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -31,7 +32,12 @@ def test_a_healthy_server_needs_nothing():
 
 
 def test_unknown_says_what_would_settle_it():
-    assert render(findings.unknown(), "text").splitlines()[2] == "Do first: run beside the server"
+    found = findings.unknown()
+    short = render(found, "text").splitlines()
+    assert short[2] == "Do first: watch for longer: --for 120s"
+    longer = msgspec.structs.replace(found.diagnosis, window=findings.WINDOW)
+    told = render(msgspec.structs.replace(found, diagnosis=longer), "text").splitlines()
+    assert told[2] == "Do first: run beside the server"
 
 
 @pytest.mark.parametrize("width", [40, 80, 132])
