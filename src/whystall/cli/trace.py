@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import click
 
 from whystall.cli.options import output_options
 from whystall.cli.output import Output
-from whystall.errors import UsageError
+from whystall.errors import NotATrace, UsageError
 from whystall.model.duration import parse_duration
 from whystall.profiles.bytestream import ReadLimits
 from whystall.profiles.chrome_export import ExportWindow, common_base, write_chrome
@@ -23,12 +24,15 @@ from whystall.profiles.spans import RequestTime, Span
 from whystall.reports.json import to_json
 
 _FILE = click.Path(path_type=Path)
+_MAX_FILES = 1024  # looked at in a folder
 _TIMELINES = ("pytorch", "nsys")
 
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=_FILE)
-@click.option("--request", "request_id", metavar="ID", help="Follow one request: spans and a profile of the same time.")
+@click.option(
+    "--request", "request_id", metavar="ID", help="Follow one request, through a profile of the same time if given."
+)
 @click.option("--export", type=_FILE, help="Write the timeline to FILE as Chrome JSON, for ui.perfetto.dev.")
 @click.option("--window", metavar="FROM-TO", help="Of --export: from and to after its start, as in 10ms-30ms.")
 @click.option("--tensorboard", type=_FILE, help="Write a TensorBoard log folder.")
@@ -51,12 +55,13 @@ def trace(
 ) -> int:
     """Say where a step's, a request's or a rank's time went.
 
-    FILES are recognised by content: PyTorch profiler JSON (one per rank), Nsight Systems SQLite, Nsight Compute CSV,
-    cProfile, speedscope, OpenTelemetry, Jaeger or Zipkin spans, a log with iteration lines.
+    FILES (or folders of them) are recognised by content: PyTorch profiler JSON (one per rank), Nsight Systems SQLite,
+    Nsight Compute CSV, cProfile, speedscope, OpenTelemetry, Jaeger or Zipkin spans, a log with iteration lines.
 
     whystall trace diff A B compares two profiles, kernel by kernel and step by step.
     """
     output.check()
+    files = _files(files)
     options = TraceOptions(read_patterns(patterns) if patterns else (), ReadLimits(max_bytes=max_bytes), not no_shapes)
     if files[0] == Path("diff") and not files[0].exists():
         return _diff(files[1:], options, output)
@@ -82,6 +87,27 @@ def trace(
     return 0
 
 
+def _files(given: tuple[Path, ...]) -> tuple[Path, ...]:
+    """The files named, and of a folder those in a format that is known."""
+    found: list[Path] = []
+    for path in given:
+        found += _known(path) if path.is_dir() else [path]
+    return tuple(found)
+
+
+def _known(folder: Path) -> list[Path]:
+    known = []
+    for path in sorted(path for path in folder.iterdir() if path.is_file())[:_MAX_FILES]:
+        with contextlib.suppress(NotATrace):
+            recognise(path)
+            known.append(path)
+    if not known:
+        raise NotATrace(
+            f"{folder} holds no trace or profile", "vLLM writes *.pt.trace.json.gz into torch_profiler_dir."
+        )
+    return known
+
+
 def _diff(files: tuple[Path, ...], options: TraceOptions, output: Output) -> int:
     if len(files) != 2:
         raise UsageError("trace diff needs two files", "Run: whystall trace diff BEFORE AFTER")
@@ -102,8 +128,10 @@ def _diff(files: tuple[Path, ...], options: TraceOptions, output: Output) -> int
 
 def _request(files: tuple[Path, ...], id: str, options: TraceOptions, export: Path | None, output: Output) -> int:
     spans, traces = _sorted(files, options)
-    if not spans or not traces:
-        raise UsageError("--request needs spans and a profile", "Run: whystall trace SPANS PROFILE --request ID")
+    if not spans:
+        raise UsageError(
+            "--request needs spans, and a profile of the same time", "Run: whystall trace SPANS PROFILE --request ID"
+        )
     request = find_request(spans, id)
     found = join_request(request, traces)
     if export is not None:

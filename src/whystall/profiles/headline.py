@@ -9,7 +9,7 @@ from whystall.model.text import Text
 from .kernels import FAMILIES
 from .ranks import RankComparison
 from .report import FileReport
-from .spans import SpanSummary
+from .spans import PHASE_NAMES, SpanSummary
 from .summary import TraceSummary
 
 _IDLE, _LARGE = 0.3, 0.2
@@ -87,15 +87,6 @@ def _spans(spans: SpanSummary) -> Text:
     tail = PHASE_NAMES[spans.tail_phase] if spans.tail_phase else Text("no single phase", "没有单一阶段")
     share = phases[0].mean_ns / total if total else 0.0
     return text.format(n=len(spans.requests), share=share, phase=PHASE_NAMES[phases[0].phase], tail=tail)
-
-
-PHASE_NAMES = {
-    "frontend": Text("the front end", "前端"),
-    "queue": Text("the queue", "排队"),
-    "prefill": Text("prefill", "prefill"),
-    "decode": Text("decode", "decode"),
-    "other": Text("the rest", "其余"),
-}
 
 
 def _other(files: Sequence[FileReport]) -> Text:

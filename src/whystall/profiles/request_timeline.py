@@ -15,7 +15,7 @@ from .intervals import union_length
 from .linked import LinkedTrace
 from .phases import step_times
 from .shares import family_times
-from .spans import RequestTime, Span, summarise_spans
+from .spans import PHASE_NAMES, RequestTime, Span, summarise_spans
 from .summary import FamilyTime, StepTime
 
 
@@ -56,7 +56,8 @@ def find_request(spans: Sequence[Span], id: str) -> RequestTime:
 def join_request(request: RequestTime, traces: Sequence[LinkedTrace]) -> RequestTimeline:
     """Steps that ran while the request was scheduled, by wall clock. A scheduled request is in every step of its engine.
 
-    Raises :class:`UsageError` where a profile has no base time, or does not cover the request at all.
+    Without ``traces`` there is the waterfall alone. Raises :class:`UsageError` where a profile has no base time, or does
+    not cover the request at all.
     """
     start, end = _scheduled(request)
     steps: list[RequestStep] = []
@@ -74,13 +75,14 @@ def join_request(request: RequestTime, traces: Sequence[LinkedTrace]) -> Request
         families += family_times(linked, rows) if rows.any() else []
         gpu += union_length(linked.trace.work.start[rows], linked.trace.work.end[rows])
         covered = max(covered, _overlap(linked, base, start, end))
-    if not steps:
+    if traces and not steps:
         raise UsageError(
             f"no step of the profile ran while {request.request_id or 'the request'} was scheduled",
             "Profile and trace the same time; the profile's window is a few seconds at most.",
         )
     ratio = covered / (end - start) if end > start else None
-    return RequestTimeline(_headline(request, steps, gpu), request, tuple(steps), tuple(families), gpu, ratio)
+    headline = _headline(request, steps, gpu) if traces else _alone(request)
+    return RequestTimeline(headline, request, tuple(steps), tuple(families), gpu, ratio)
 
 
 _BASE_HINT = "PyTorch writes baseTimeNanoseconds since 2.2; profile again with a newer one."
@@ -113,6 +115,16 @@ def _overlap(linked: LinkedTrace, base: int, start: int, end: int) -> int:
     if not len(work):
         return 0
     return max(min(int(work.end.max()) + base, end) - max(int(work.start.min()) + base, start), 0)
+
+
+def _alone(request: RequestTime) -> Text:
+    phases = {name: getattr(request, f"{name}_ns") or 0 for name in ("frontend", "queue", "prefill", "decode", "other")}
+    longest = max(phases, key=lambda name: phases[name])
+    share = phases[longest] / request.e2e_ns if request.e2e_ns else 0.0
+    return Text(
+        "The request took {e2e:.0f} ms, {share:.0%} of it in {phase}.",
+        "该请求用时 {e2e:.0f} 毫秒，其中 {share:.0%} 在 {phase}。",
+    ).format(e2e=request.e2e_ns / 1e6, share=share, phase=PHASE_NAMES[longest])
 
 
 def _headline(request: RequestTime, steps: Sequence[RequestStep], gpu: int) -> Text:

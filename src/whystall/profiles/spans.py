@@ -19,6 +19,13 @@ from .summary import Note
 Floats = NDArray[np.float64]
 REQUEST_SPAN = "llm_request"
 PHASES = ("frontend", "queue", "prefill", "decode", "other")
+PHASE_NAMES = {
+    "frontend": Text("the front end", "前端"),
+    "queue": Text("the queue", "排队"),
+    "prefill": Text("prefill", "prefill"),
+    "decode": Text("decode", "decode"),
+    "other": Text("the rest", "其余"),
+}
 _LATENCY = "gen_ai.latency."
 # Spans that other stacks write, the phase they stand for, and the folk threshold people quote for each, in ns.
 LEGACY = {

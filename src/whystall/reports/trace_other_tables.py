@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from whystall.model.text import Text
-from whystall.profiles.headline import PHASE_NAMES
 from whystall.profiles.ncu import KernelCounters
 from whystall.profiles.report import FileReport, TraceReport
+from whystall.profiles.spans import PHASE_NAMES, SpanSummary
 
 from .trace_sheet import TOP, Sheet, ns, share
+
+_SLOWEST = 5
 
 
 def _cells(*texts: Text, lang: str) -> tuple[str, ...]:
@@ -80,7 +82,24 @@ def spans_sheets(file: FileReport, lang: str) -> list[Sheet]:
         lang=lang,
     )
     found = [Sheet("spans", title, header, phases, "lrrrrrr", note.in_(lang))] if phases else []
+    found += _slowest(spans, lang)
     return [*found, Sheet("names", Text("Spans by name", "按名称的 span").in_(lang), columns, named, "lrrrr")]
+
+
+def _slowest(spans: SpanSummary, lang: str) -> list[Sheet]:
+    requests = sorted(spans.requests, key=lambda request: -request.e2e_ns)[:_SLOWEST]
+    rows = tuple(
+        (
+            ns(request.e2e_ns),
+            *(ns(getattr(request, f"{phase}_ns")) for phase in ("frontend", "queue", "prefill", "decode")),
+            (request.request_id or request.trace_id)[:60],
+        )
+        for request in requests
+    )
+    phases = (PHASE_NAMES[phase] for phase in ("frontend", "queue", "prefill", "decode"))
+    header = _cells(Text("in all", "总计"), *phases, Text("request", "请求"), lang=lang)
+    title = Text("Slowest requests", "最慢的请求").in_(lang)
+    return [Sheet("slowest", title, header, rows, "rrrrrl")] if rows else []
 
 
 def counters_sheets(file: FileReport, lang: str) -> list[Sheet]:

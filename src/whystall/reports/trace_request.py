@@ -6,8 +6,8 @@ from rich.console import Group, RenderableType
 from rich.text import Text as Line
 
 from whystall.model.text import Text
-from whystall.profiles.headline import PHASE_NAMES
 from whystall.profiles.request_timeline import RequestTimeline
+from whystall.profiles.spans import PHASE_NAMES
 
 from .printable import clean
 from .text import printed
@@ -30,7 +30,8 @@ def render_request(found: RequestTimeline, lang: str, width: int = 80, color: bo
 
 def request_sheets(found: RequestTimeline, lang: str) -> list[Sheet]:
     """The request's phases, the steps it was in, and what those ran."""
-    return [_waterfall(found, lang), _steps(found, lang), _families(found, lang)]
+    joined = [_steps(found, lang), _families(found, lang)] if found.steps else []
+    return [_waterfall(found, lang), *joined]
 
 
 def _waterfall(found: RequestTimeline, lang: str) -> Sheet:

@@ -113,7 +113,23 @@ def test_one_request(profile: Path, spans: Path, tmp_path: Path, capsys: pytest.
     assert run([*asked, "--lang", "en"]) == 0
     assert "Steps it was in" in capsys.readouterr().out
     assert run(["trace", str(profile), "--request", "cmpl-1"]) == 2
-    assert "needs spans and a profile" in capsys.readouterr().err
+    assert "needs spans" in capsys.readouterr().err
+
+
+def test_a_request_without_a_profile(spans: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["trace", str(spans), "--request", "cmpl-1", "--lang", "en"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("The request took 4 ms, 83% of it in decode.")
+    assert "Steps it was in" not in out
+
+
+def test_a_folder(profile: Path, spans: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (profile.parent / "notes.txt").write_text("nothing")
+    assert run(["trace", str(profile.parent), "--json"]) == 0
+    assert [file["file"] for file in answer(capsys)["files"]] == ["a.json", "spans.json"]
+    empty = profile.parent / "empty"
+    empty.mkdir()
+    assert run(["trace", str(empty)]) == 2
 
 
 def test_a_window_for_perfetto(profile: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,7 +16,11 @@ def ids(report: TraceReport) -> list[str]:
 
 
 def test_spans(shared: Path) -> None:
-    assert ids(report_of([shared / "recordings/cpu_traced/spans.jsonl.gz"], TraceOptions())) == ["spans", "names"]
+    assert ids(report_of([shared / "recordings/cpu_traced/spans.jsonl.gz"], TraceOptions())) == [
+        "spans",
+        "slowest",
+        "names",
+    ]
 
 
 @pytest.mark.parametrize(
