@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from cases.window import recording_of
 from whystall.model.configuration import Configuration
@@ -47,7 +48,7 @@ def gpu(state: EngineState, used_gib: float, total_gib: float = 140.0) -> Engine
     """The state with a GPU that has so much memory in use."""
     nothing = state.running_end * float("nan")
     seen = GpuState(
-        *(nothing,) * 6, throttle_bits=(nothing * 0).astype("int64"), max_clock_hz=1.98e9, devices=1, name="NVIDIA H200",
+        *(nothing,) * 6, throttle_bits=np.full(len(nothing), -1), max_clock_hz=1.98e9, devices=1, name="NVIDIA H200",
         mem_used_bytes=used_gib * GIB, mem_total_bytes=total_gib * GIB,
     )  # fmt: skip
     return msgspec.structs.replace(state, gpu=seen)

@@ -25,6 +25,8 @@ TESTED_ELSEWHERE = {
     "emulator/engine": "tests/unit/emulator/engine/test_parity.py, step by step against the real scheduler",
     "emulator/server": "tests/unit/emulator/server and tests/integration/test_emulator.py, over real HTTP",
     "cli/emulate.py": "tests/integration/test_emulator.py",
+    "remedies/knobs": "tests/unit/remedies/test_knobs.py and test_rules.py",
+    "remedies/treatments": "tests/unit/remedies/test_treatments.py",
     "cli/verbs.py": "tests/unit/cli/test_main.py",
     "cli/__init__.py": "tests/unit/cli/test_main.py",
     "__main__.py": "tests/unit/cli/test_main.py",
