@@ -18,6 +18,7 @@
         TlsFailed                 exit 3   the certificate is not trusted
         TooLittleData             exit 3   fewer than the scrapes a rate needs
       Refused                     exit 2   a change, load or stall was not allowed
+      Interrupted                 exit 130 Ctrl-C before there was an answer
 
 The message says what happened, to what and likely why; ``hint`` says what to do next.
 """
@@ -94,3 +95,7 @@ class TooLittleData(Unavailable):
 
 class Refused(WhystallError):
     exit_code = 2
+
+
+class Interrupted(WhystallError):
+    exit_code = 130

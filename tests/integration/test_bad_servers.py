@@ -78,6 +78,7 @@ def refused(tmp_path: Path, port: int):
         "https to a server that speaks http": https_for_http,
         "401 or 403": lambda: answer(status=401),
         "503, as from a server that is starting": lambda: answer(status=503),
+        "a replay that has come to its end": lambda: answer(status=410, **{"X-Whystall-Clock": "1"}),
         "404": lambda: answer(status=404),
         "an HTML page": lambda: answer("<!DOCTYPE html><html></html>"),
         "an empty page": lambda: answer(""),

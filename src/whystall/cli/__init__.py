@@ -12,10 +12,9 @@ import click
 
 from whystall import __version__
 from whystall.cli.verbs import Verbs
-from whystall.errors import UsageError, WhystallError
+from whystall.errors import Interrupted, UsageError, WhystallError
 
 INTERNAL = 4
-INTERRUPTED = 130
 REPORT_HINT = (
     "This is a fault of whystall. Please report it with the command and, if you can, the input; "
     "WHYSTALL_DEBUG=1 shows the traceback."
@@ -45,7 +44,7 @@ def run(argv: Sequence[str]) -> int:
     except click.exceptions.Exit as leave:
         return leave.exit_code
     except (KeyboardInterrupt, click.Abort):
-        return INTERRUPTED
+        return _tell(Interrupted("interrupted before there was an answer"), argv)
     except BrokenPipeError:
         return _quietly_closed()
     except click.exceptions.NoArgsIsHelpError as error:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import click
 from msgspec.structs import replace
 
 from whystall.errors import NotARecording
@@ -20,6 +21,10 @@ from whystall.sources.log import read_log
 
 from .reading import Reading
 
+_WHOLE = Text(
+    "note: --for and --interval are for a live server; the recording is read whole",
+    "注意：--for 与 --interval 只用于在线服务器；录制的内容会被完整读取",
+)
 _LOOKING = Text("looking", "正在观察")
 _SCRAPES = Text("{scrapes} scrapes", "{scrapes} 次抓取")
 _FAILED = Text("{scrapes} scrapes, {failed} failed", "{scrapes} 次抓取，{failed} 次失败")
@@ -33,6 +38,8 @@ def recording_of(reading: Reading, lang: str) -> Recording:
     """
     path = Path(reading.target)
     if path.exists():
+        if reading.timed:
+            click.echo(_WHOLE.in_(lang), err=True)
         return _with_named(read_recording(path), reading)
     if _looks_like_a_path(reading.target):
         raise NotARecording(f"there is no {reading.target}", "Give a server's address, or a folder that is there.")

@@ -31,6 +31,7 @@ class Reading(msgspec.Struct, frozen=True):
     server_args: str = ""
     slo: Slo | None = None
     protected: bool = False
+    timed: bool = False  # ``--for`` or ``--interval`` was given
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -52,19 +53,31 @@ class Asked(msgspec.Struct, frozen=True):
     def of(self, target: str) -> Reading:
         """How to read ``target``, a name from ``whystall.toml``, an address or a folder.
 
-        Raises :class:`~whystall.errors.UsageError` where the token or a header cannot be used.
+        Raises :class:`~whystall.errors.UsageError` where there is no target, the time is shorter than the interval, or
+        the token or a header cannot be used.
         """
+        if not target.strip():
+            raise UsageError(
+                "the target is empty", "Give a server's address or a recording's folder; a variable may be unset."
+            )
+        seconds, interval_s = self.seconds or DEFAULT_SECONDS, self.interval_s or _interval(self.settings)
+        if seconds < interval_s:
+            raise UsageError(
+                f"--for {seconds:g}s is shorter than the interval of {interval_s:g} s, and one scrape gives no rate",
+                "Look for longer, or scrape more often with --interval.",
+            )
         entry = self.settings.entry(target) or TargetEntry(url=target)
         return Reading(
             target=entry.url,
             name=target,
-            seconds=self.seconds or DEFAULT_SECONDS,
-            interval_s=self.interval_s or _interval(self.settings),
+            seconds=seconds,
+            interval_s=interval_s,
             access=self._access(entry),
             log=self.log or _path(entry.log),
             server_args=self.server_args or entry.server_args,
             slo=self.slo or _slo(entry.slo or self.settings.slo),
             protected=self.settings.is_protected(target),
+            timed=self.seconds is not None or self.interval_s is not None,
         )
 
     def _access(self, entry: TargetEntry) -> Access:

@@ -26,12 +26,12 @@ from .reading import Asked
 
 INTERRUPTED = 130
 _CHECKED_SCRAPES = 20_000  # reading more back would take long after a recording of many hours
-_DONE = Text("{folder}: {told}", "{folder}:{told}")
-_NEXT = Text("Next: whystall diagnose {folder}", "下一步:whystall diagnose {folder}")
+_DONE = Text("{folder}: {told}", "{folder}：{told}")
+_NEXT = Text("Next: whystall diagnose {folder}", "下一步：whystall diagnose {folder}")
 _MIXED = Text(
     "The pages come from at least {servers} servers in turn, so no rate between them means anything: "
     "record each server's own address.",
-    "这些页面轮流来自至少 {servers} 个服务器,其间的速率没有意义:请分别录制各服务器自身的地址。",
+    "这些页面轮流来自至少 {servers} 个服务器，其间的速率没有意义：请分别录制各服务器自身的地址。",
 )
 _REDACTED = Text(
     "Names, hosts, addresses, paths and prompts are replaced. Look through the files before you hand them on.",

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from whystall.cli.collecting import collect_spec, shown_progress, told
+from whystall.cli.collecting import collect_spec, recording_of, shown_progress, told
 from whystall.cli.reading import Asked
 from whystall.sources.live.collector import Progress
 
@@ -40,3 +40,12 @@ def test_failures_are_told() -> None:
     assert told(Progress(5.0, 10.0, 6, 0), "en") == "6 scrapes"
     assert told(Progress(5.0, 10.0, 6, 2), "en") == "6 scrapes, 2 failed"
     assert told(Progress(5.0, 10.0, 6, 2), "zh") == "6 次抓取，2 次失败"
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"), [(Asked(), False), (Asked(seconds=10.0), True), (Asked(interval_s=2.0), True)]
+)
+def test_a_recording_is_read_whole_and_says_so(asked: Asked, said: bool, data: Path, capsys) -> None:
+    folder = data / "recordings" / "healthy"
+    recording_of(asked.of(str(folder)), "en")
+    assert ("is read whole" in capsys.readouterr().err) == said

@@ -9,6 +9,7 @@ import click
 import pytest
 
 from whystall import cli
+from whystall.__main__ import start
 from whystall.cli import run, verbs
 from whystall.errors import NotMetrics, Refused, Unreachable, WhystallError
 
@@ -131,3 +132,27 @@ def test_a_closed_pipe_is_quiet() -> None:
 def test_runs_as_a_module() -> None:
     result = subprocess.run([sys.executable, "-m", "whystall", "--version"], capture_output=True, text=True, check=True)
     assert result.stdout.startswith("whystall ")
+
+
+@pytest.mark.parametrize("arguments", [["diagnose"], ["diagnose", "--json"]])
+def test_an_interruption_is_told(verb, arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    verb(raising(KeyboardInterrupt()))
+    assert run(arguments) == 130
+    out, err = capsys.readouterr()
+    if "--json" in arguments:
+        assert json.loads(out)["exit_code"] == 130
+    else:
+        assert (out, err) == ("", "whystall: interrupted before there was an answer\n")
+
+
+def test_an_interruption_while_it_loads_leaves_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Interrupting:
+        def find_spec(self, name: str, *_: object) -> None:
+            if name == "whystall.cli":
+                raise KeyboardInterrupt
+
+    monkeypatch.delitem(sys.modules, "whystall.cli")
+    monkeypatch.setattr(sys, "meta_path", [Interrupting(), *sys.meta_path])
+    with pytest.raises(SystemExit) as left:
+        start()
+    assert left.value.code == 130

@@ -58,3 +58,15 @@ def test_refuses_a_file_without_a_token(tmp_path: Path, content: bytes | None, m
         file.write_bytes(content)
     with pytest.raises(UsageError, match=message):
         Asked(token_file=file).of("http://a")
+
+
+@pytest.mark.parametrize("target", ["", " "])
+def test_an_empty_target_is_no_folder(target: str) -> None:
+    with pytest.raises(UsageError, match="target is empty"):
+        Asked().of(target)
+
+
+def test_one_scrape_is_not_worth_the_wait() -> None:
+    with pytest.raises(UsageError, match="shorter than the interval of 20 s"):
+        Asked(seconds=10.0, interval_s=20.0).of("http://a:1")
+    assert Asked(seconds=10.0, interval_s=10.0).of("http://a:1").seconds == 10.0

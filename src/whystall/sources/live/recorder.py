@@ -44,6 +44,8 @@ class Recorder(Sink):
         self._redactor = redactor
         self._streams: dict[str, GzipStream] = {}
         self._half_line = b""
+        self._pages = 0
+        self._made = not folder.exists()
         _prepare(folder, force)
         self._stream("metrics.prom.gz")
 
@@ -62,6 +64,7 @@ class Recorder(Sink):
         if b"# scrape " in kept:
             kept = _FORGED.sub(b"# ", kept)
         end = b"" if kept.endswith(b"\n") else b"\n"
+        self._pages += 1
         self._stream("metrics.prom.gz").write(b"# scrape %.3f\n%b%b" % (t, kept, end))
 
     def failed(self, t: float, error: str) -> None:
@@ -123,6 +126,15 @@ class Recorder(Sink):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+        if error is not None and not self._pages:
+            self._leave_nothing()
+
+    def _leave_nothing(self) -> None:
+        """Takes back what holds no page, so that the next attempt needs no ``--force``."""
+        for name in self._streams:
+            (self.folder / name).unlink(missing_ok=True)
+        if self._made and not any(self.folder.iterdir()):
+            self.folder.rmdir()
 
 
 def _prepare(folder: Path, force: bool) -> None:

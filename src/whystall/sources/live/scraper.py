@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator
 
 import msgspec
 
-from whystall.errors import WhystallError
+from whystall.errors import TooLittleData, WhystallError
 from whystall.sources.exposition import Page, PageParser
 
 from .clock import CLOCK_HEADER, Clock
@@ -48,7 +48,7 @@ class Scraper:
 
     async def scrapes(self) -> AsyncGenerator[Scrape]:
         """The scrapes in order of time, each as soon as it is done."""
-        first = await self._scrape()
+        first = await self._first()
         self.start = self._last = first.t
         yield first
         slot = 1
@@ -64,6 +64,15 @@ class Scraper:
             for each in self._in_order(scrape, range(slot + 1, following)):
                 yield each
             slot = following
+
+    async def _first(self) -> Scrape:
+        try:
+            return await self._scrape()
+        except _ReplayEndedError:
+            raise TooLittleData(
+                f"the replay at {self._session.address} has come to its end",
+                "start it again with whystall replay FOLDER; --loop makes it begin anew by itself",
+            ) from None
 
     def _in_order(self, scrape: Scrape, passed: range) -> list[Scrape]:
         slots = (round(self.start + slot * self._interval_s, 3) for slot in passed)

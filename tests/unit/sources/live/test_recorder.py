@@ -1,4 +1,3 @@
-import gzip
 from pathlib import Path
 
 import pytest
@@ -62,7 +61,26 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
         Recorder(tmp_path / "file" / "r")
 
 
-def test_what_failed_before_the_first_page_leaves_a_file_that_ends(tmp_path: Path) -> None:
-    with pytest.raises(RuntimeError), Recorder(tmp_path / "r"):
-        raise RuntimeError
-    assert gzip.decompress((tmp_path / "r" / "metrics.prom.gz").read_bytes()) == b""
+def failing(folder: Path, *, after_a_page: bool) -> None:
+    with Recorder(folder) as recorder:
+        if after_a_page:
+            recorder.page(1000.0, b"x 1\n")
+        recorder.failed(1001.0, "Refused")
+        raise UsageError("it fails")
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_what_failed_before_the_first_page_leaves_nothing(tmp_path: Path, there: bool) -> None:
+    folder = tmp_path / "r"
+    if there:
+        folder.mkdir()
+    with pytest.raises(UsageError, match="it fails"):
+        failing(folder, after_a_page=False)
+    assert folder.exists() == there
+    assert not list(tmp_path.rglob("*.gz"))
+
+
+def test_what_fails_after_a_page_keeps_it(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="it fails"):
+        failing(tmp_path / "r", after_a_page=True)
+    assert list(read_recording(tmp_path / "r").metrics.times) == [1000.0]

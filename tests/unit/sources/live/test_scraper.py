@@ -4,7 +4,7 @@ import pytest
 from aiohttp import web
 
 from servers import counter_page, http_server, pages
-from whystall.errors import NotMetrics
+from whystall.errors import NotMetrics, TooLittleData
 from whystall.sources.live.address import Address
 from whystall.sources.live.clock import Clock
 from whystall.sources.live.http import Session
@@ -44,6 +44,12 @@ async def test_the_servers_clock_is_the_pages_time_and_its_window() -> None:
 
 async def test_a_replay_that_ends_ends_the_scraping() -> None:
     assert len(await scraped(clocked(100, 101, 102), interval_s=1, seconds=60)) == 2
+
+
+async def test_a_replay_that_has_ended_says_so() -> None:
+    with pytest.raises(TooLittleData, match="has come to its end") as told:
+        await scraped(clocked(100))
+    assert "--loop" in told.value.hint
 
 
 async def test_410_of_a_server_without_a_clock_is_a_failure() -> None:
