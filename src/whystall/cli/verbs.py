@@ -22,7 +22,7 @@ VERBS = {
     "trace": "Say where a step's, a request's or a rank's time went.",
     "calibrate": "Fit the engine's model to a server that was recorded.",
     "emulate": "Serve an emulated vLLM with the faults you set.",
-    "lab": "Experiments on an emulated server: what is expected, what is seen, what the diagnosis says.",
+    "lab": "Experiments: what is expected, what is seen, what the diagnosis says.",
     "whatif": "Say what a change would buy, before making it.",
     "trial": "Prove a change by an A/B run under load.",
     "fix": "Apply a remedy, check that it helped, and roll back where it did not.",
