@@ -279,6 +279,7 @@ CHANGES: dict[str, Change] = {
     "backwards": _times(lambda t: t[::-1].copy()),
     "all NaN": _valued(("",), lambda row: row * NAN),
     "NaN for a while": _valued(("",), lambda row: _between(row, 10, 30)),
+    "NaN for most of the time": _valued(("",), lambda row: _between(row, 12, 99)),
     "NaN at the end": _valued(("",), lambda row: _between(row, 35, 99)),
     "every other NaN": _valued(("",), lambda row: np.where(np.arange(len(row)) % 2, NAN, row)),
     "counters NaN": _valued(COUNTERS, lambda row: row * NAN),

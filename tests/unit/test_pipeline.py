@@ -152,6 +152,12 @@ def test_what_was_not_seen_is_not_healthy(change, window):
     assert "太少" in found["headline"]
 
 
+@pytest.mark.parametrize("change", ["NaN for most of the time", "counters become infinite"])
+def test_half_a_window_is_no_proof_of_health(change):
+    assert changed(change, "incident")["verdict"] == "unknown"
+    assert "可读" in changed(change, "incident")["headline"]
+
+
 @settings(max_examples=40)
 @given(st.integers(0, 2**32), st.sampled_from(sorted(WINDOWS)), st.sampled_from([None, TIGHT, LOOSE]))
 def test_any_corruption_gets_an_answer(seed, window, slo):

@@ -11,6 +11,7 @@ from whystall.evidence.families import collect
 from whystall.evidence.impact import impact
 from whystall.evidence.scene import Scene
 from whystall.evidence.thresholds import level
+from whystall.evidence.trace import contradiction
 from whystall.model.diagnosis import (
     Cause,
     Diagnosis,
@@ -26,6 +27,7 @@ from whystall.model.diagnosis import (
 from whystall.model.engine_state import Bools, EngineState
 from whystall.model.slo import Slo
 from whystall.model.text import Text
+from whystall.profiles.figures import TraceFigures
 
 from .catalogue import catalogue
 from .chain import Chain, chain
@@ -47,13 +49,22 @@ MIN_INTERVALS = 2
 _NO_TEXT = Text("", "")
 
 
-def judge(state: EngineState, target: str, *, slo: Slo | None = None, notices: tuple[Notice, ...] = ()) -> Diagnosis:
-    """The diagnosis of one engine's window."""
+def judge(
+    state: EngineState,
+    target: str,
+    *,
+    slo: Slo | None = None,
+    notices: tuple[Notice, ...] = (),
+    trace: TraceFigures | None = None,
+) -> Diagnosis:
+    """The diagnosis of one engine's window, with what a profile says beside it."""
     usable = int(_usable(state).sum())
     if usable < MIN_INTERVALS:
         return _too_little(state, usable, target, notices)
-    scene = Scene(state, slo)
+    scene = Scene(state, slo, trace)
     evidence = collect(scene)
+    disagree = contradiction(trace, evidence)
+    notices = (*notices, Notice("trace_contradicts", disagree)) if disagree else notices
     entries = catalogue()
     chains = {name: chain(entry, evidence) for name, entry in entries.items() if _may_stand(entry, scene)}
     held = {name: found for name, found in chains.items() if found is not None}
@@ -148,7 +159,7 @@ def _verdict(
     scene: Scene, causes: tuple[Cause, ...], held: dict[str, Chain], entries: dict[str, CauseEntry]
 ) -> tuple[Verdict, tuple[Cause, ...], Text]:
     if not scene.focus.hurts:
-        short = _too_short(scene)
+        short = _unread(scene.state) or _too_short(scene)
         if short is not None:
             return "unknown", (), short
         shown = tuple(c for c in causes if c.probability >= SHOWN)
@@ -157,6 +168,15 @@ def _verdict(
     if named and named[0].probability >= ANSWER:
         return "bottleneck", named, _NO_TEXT
     return "unknown", causes[:2], _open_question(scene, causes, entries)
+
+
+def _unread(state: EngineState) -> Text | None:
+    """Most of the window could not be read (counters gone from the page, restarts): what was seen of it proves nothing."""
+    read = float(state.dt[_usable(state)].sum())
+    if read >= state.seconds / 2:
+        return None
+    text = Text("only {read} of {n} s could be read", "{n} 秒中仅有 {read} 秒可读")
+    return text.format(read=f"{read:.0f}", n=f"{state.seconds:.0f}")
 
 
 def _too_short(scene: Scene) -> Text | None:
