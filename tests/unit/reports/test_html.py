@@ -96,3 +96,9 @@ def test_an_id_stands_once():
 
 def test_it_is_small_enough_to_mail(page):
     assert len(page.encode()) < 200_000
+
+
+def test_a_remedy_is_a_block_with_its_flags_as_code():
+    page = render(findings.bottleneck(), "html")
+    block = page[page.index('<article class="remedy">') :]
+    assert "<dt>Flags</dt><dd><code>--kv-cache-dtype fp8</code></dd>" in block[: block.index("</article>")]
