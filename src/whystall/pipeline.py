@@ -15,6 +15,7 @@ from whystall.model.engine_state import EngineState
 from whystall.model.recording import Recording
 from whystall.model.slo import Slo
 from whystall.model.text import Text
+from whystall.profiles.figures import TraceFigures
 from whystall.remedies.choose import remedies
 from whystall.reports.finding import Finding
 from whystall.sources.configuration import blocks_by_engine, read_configuration
@@ -26,8 +27,8 @@ from whystall.state.memory import gpu_memory
 from whystall.state.timeline import timeline
 
 
-def diagnose(recording: Recording, slo: Slo | None = None) -> Finding:
-    """Diagnose what was collected of one address, each engine by itself.
+def diagnose(recording: Recording, slo: Slo | None = None, trace: TraceFigures | None = None) -> Finding:
+    """Diagnose what was collected of one address, each engine by itself, with what a profile of it says.
 
     Raises :class:`~whystall.errors.MixedServers` where the pages come from several servers in turn,
     :class:`~whystall.errors.NotMetrics` where they are another program's.
@@ -35,7 +36,7 @@ def diagnose(recording: Recording, slo: Slo | None = None) -> Finding:
     require_one_server(recording.metrics, recording.target.text)
     states = states_of(recording)
     notices = _notices(recording, states)
-    findings = [_finding(state, recording.target.text, slo, notices) for state in states]
+    findings = [_finding(state, recording.target.text, slo, notices, trace) for state in states]
     top = worst([finding.diagnosis for finding in findings])
     if len(findings) == 1:
         return findings[0]
@@ -43,8 +44,12 @@ def diagnose(recording: Recording, slo: Slo | None = None) -> Finding:
     return Finding(top, picture, tuple(findings))
 
 
-def _finding(state: EngineState, target: str, slo: Slo | None, notices: tuple[Notice, ...]) -> Finding:
-    diagnosis = judge(state, target, slo=slo, notices=notices)
+def _finding(
+    state: EngineState, target: str, slo: Slo | None, notices: tuple[Notice, ...], trace: TraceFigures | None
+) -> Finding:
+    if trace is not None:
+        state = msgspec.structs.replace(state, signals=(*state.signals, "trace"))
+    diagnosis = judge(state, target, slo=slo, notices=notices, trace=trace)
     changes = remedies(diagnosis, state)
     diagnosis = msgspec.structs.replace(diagnosis, memory=gpu_memory(state), remedies=changes)
     return Finding(diagnosis, timeline(state) if len(state.dt) else None)

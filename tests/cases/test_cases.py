@@ -10,6 +10,7 @@ import yaml
 from cases.window import recording_of
 from whystall.causes.catalogue import catalogue
 from whystall.pipeline import diagnose
+from whystall.profiles.figures import TraceFigures
 
 FOLDER = Path(__file__).parent
 FILES = {path.stem: yaml.safe_load(path.read_text()) for path in sorted(FOLDER.glob("*.yaml"))}
@@ -20,7 +21,8 @@ def cases(kind):
 
 
 def named(case):
-    diagnosis = diagnose(recording_of(case)).diagnosis
+    figures = TraceFigures(**case["trace"]) if "trace" in case else None
+    diagnosis = diagnose(recording_of(case), trace=figures).diagnosis
     causes = [(c.id, c.probability) for c in diagnosis.causes]
     return diagnosis, [c for c, _ in causes], f"{diagnosis.verdict} {causes}: {diagnosis.headline.en}"
 

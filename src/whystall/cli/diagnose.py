@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from whystall import pipeline
 from whystall.model.diagnosis import Verdict
+from whystall.profiles.figures import TraceFigures
 from whystall.reports import render
 
 from .collecting import recording_of
@@ -18,9 +21,16 @@ EXIT_CODES: dict[Verdict, int] = {"healthy": 0, "bottleneck": 1, "unknown": 3}
 
 @click.command()
 @click.argument("target")
+@click.option(
+    "--trace",
+    "traces",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    help="A profile of the server; may be repeated.",
+)
 @reading_options()
 @output_options()
-def diagnose(target: str, asked: Asked, output: Output) -> int:
+def diagnose(target: str, traces: tuple[Path, ...], asked: Asked, output: Output) -> int:
     """Say what limits a server or a recording, since when, and what to change.
 
     TARGET is a server's address (http://host:8000), its name in whystall.toml, or a recording's folder.
@@ -28,6 +38,17 @@ def diagnose(target: str, asked: Asked, output: Output) -> int:
     """
     output.check()
     reading = asked.of(target)
-    finding = pipeline.diagnose(recording_of(reading, output.lang), reading.slo)
+    figures = _figures(traces)
+    finding = pipeline.diagnose(recording_of(reading, output.lang), reading.slo, figures)
     output.write(render(finding, output.format, output.lang, output.width, output.colour))
     return EXIT_CODES[finding.diagnosis.verdict]
+
+
+def _figures(traces: tuple[Path, ...]) -> TraceFigures | None:
+    """The figures of the profiles that were named; read before the server is, so that a wrong file costs no time."""
+    if not traces:
+        return None
+    from whystall.profiles.figures import trace_figures
+    from whystall.profiles.files import TraceOptions, report_of
+
+    return trace_figures(report_of(traces, TraceOptions()))

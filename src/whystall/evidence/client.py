@@ -13,6 +13,7 @@ from whystall.state.histograms import mean_of
 
 from .scene import Scene
 from .thresholds import level, ramp
+from .wording import span
 
 
 def client(scene: Scene) -> Iterator[Evidence]:
@@ -35,7 +36,7 @@ def _errors(scene: Scene) -> Iterator[Evidence]:
     failed = float(view.errors[scene.inside].sum()) / sent
     text = Text(
         "{failed:.0%} of the client's requests failed, {refused:.0%} with 503 or 429",
-        "客户端请求有 {failed:.0%} 失败，其中 {refused:.0%} 为 503 或 429",
+        "客户端请求有 {failed:.0%} 失败，{refused:.0%} 得到 503 或 429",
     )
     strength = ramp(refused, level("felt_errors"), 0.1) if refused > 0 else -0.5
     yield scene.evidence(
@@ -53,11 +54,14 @@ def _gap(scene: Scene) -> Iterator[Evidence]:
         return
     gap = float(mine.mean()) - theirs
     text = Text(
-        "the client sees a mean TTFT {gap:+~2} s against the server's {theirs:~2} s",
-        "客户端看到的平均 TTFT 与服务器的 {theirs:~2} 秒相差 {gap:+~2} 秒",
+        "the client's mean TTFT is {gap} {side} the server's {theirs}",
+        "客户端的平均 TTFT 比服务器的 {theirs} {side} {gap}",
     )
+    # Requests that were still open are in the server's histogram only, so the client's mean may be the lower one.
+    side = Text("above", "高") if gap > 0 else Text("below", "低")
     strength = ramp(gap / max(theirs, 1e-3), 0.2, 1.0) if gap > level("felt_wait") / 2 else -0.5
-    yield scene.evidence("client.gap", gap, "s", strength, text.format(gap=gap, theirs=theirs), "client")
+    words = text.format(gap=span(abs(gap)), side=side, theirs=span(theirs))
+    yield scene.evidence("client.gap", gap, "s", strength, words, "client")
 
 
 def _stream(scene: Scene) -> Iterator[Evidence]:

@@ -23,6 +23,8 @@ def deferred(scene: Scene) -> Iterator[Evidence]:
             "{share:.0%} of the waiting requests are set aside for something else than capacity",
             "等待的请求中有 {share:.0%} 因容量以外的原因被搁置",
         )
+        if not aside > 0:
+            text = Text("no request is set aside for something else than capacity", "没有请求因容量以外的原因被搁置")
         strength = ramp(share, level("binds_share"), 2 * level("binds_share")) if waiting > 0 else -0.5
         yield scene.evidence("queue.deferred", share, "ratio", strength, text.format(share=share))
     lora = state.configuration.lora

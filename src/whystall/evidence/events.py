@@ -17,11 +17,15 @@ _NEAR_S = 15.0
 
 
 class EventKind(msgspec.Struct, frozen=True):
-    """Evidence ``id`` from any of the log events ``events``; ``text`` may name ``{count}`` and ``{first}``."""
+    """Evidence ``id`` from any of the log events ``events``; ``text`` may name ``{count}`` and ``{first}``.
+
+    ``absent`` words that the log has none of them.
+    """
 
     id: str
     events: tuple[str, ...]
     text: Text
+    absent: Text
 
 
 KINDS = (
@@ -29,6 +33,7 @@ KINDS = (
         "log.engine_dead",
         ("engine_dead", "worker_dead", "engine_start_failed"),
         Text("the log says that the engine died, first at {first:.0f} s", "日志显示引擎已死亡，最早在 {first:.0f} 秒"),
+        Text("the log tells of no death of the engine", "日志中没有引擎死亡的记录"),
     ),
     EventKind(
         "log.out_of_memory",
@@ -37,6 +42,7 @@ KINDS = (
             "the log shows {count} out-of-memory errors, first at {first:.0f} s",
             "日志有 {count} 次显存不足，最早在 {first:.0f} 秒",
         ),
+        Text("the log tells of no lack of memory", "日志中没有显存不足的记录"),
     ),
     EventKind(
         "log.gpu_fault",
@@ -45,6 +51,7 @@ KINDS = (
             "the log shows {count} GPU faults (Xid), first at {first:.0f} s",
             "日志有 {count} 次 GPU 故障（Xid），最早在 {first:.0f} 秒",
         ),
+        Text("the log tells of no GPU fault (Xid)", "日志中没有 GPU 故障（Xid）的记录"),
     ),
     EventKind(
         "log.rank_stalled",
@@ -53,6 +60,7 @@ KINDS = (
             "a process waited for another one {count} times, first at {first:.0f} s",
             "进程互相等待 {count} 次，最早在 {first:.0f} 秒",
         ),
+        Text("the log tells of no process that waited for another", "日志中没有进程互相等待的记录"),
     ),
     EventKind(
         "log.jit_compile",
@@ -61,6 +69,7 @@ KINDS = (
             "kernels were compiled while serving {count} times, first at {first:.0f} s",
             "服务期间编译内核 {count} 次，最早在 {first:.0f} 秒",
         ),
+        Text("the log tells of no compilation while serving", "日志中没有服务期间编译的记录"),
     ),
     EventKind(
         "log.gc_pause",
@@ -69,6 +78,7 @@ KINDS = (
             "the collector paused Python {count} times, first at {first:.0f} s",
             "垃圾回收暂停 Python {count} 次，最早在 {first:.0f} 秒",
         ),
+        Text("the log tells of no collection pause", "日志中没有垃圾回收停顿的记录"),
     ),
 )
 
@@ -92,7 +102,7 @@ def _seen(scene: Scene, kind: EventKind, dated: list[LogEvent]) -> Evidence:
 
 
 def _absent(scene: Scene, kind: EventKind) -> Evidence:
-    return scene.evidence(kind.id, 0.0, "events", -0.5, Text("the log has no such line", "日志中没有此类行"), "log")
+    return scene.evidence(kind.id, 0.0, "events", -0.5, kind.absent, "log")
 
 
 def _incident(scene: Scene) -> tuple[float, float]:

@@ -16,6 +16,7 @@ from .log import log
 from .progress import progress
 from .saturation import saturation
 from .scene import Scene
+from .trace import trace
 from .workload import workload
 
 FAMILIES: tuple[Callable[[Scene], Iterator[Evidence]], ...] = (
@@ -29,6 +30,7 @@ FAMILIES: tuple[Callable[[Scene], Iterator[Evidence]], ...] = (
     client,
     log,
     events,
+    trace,
 )
 
 

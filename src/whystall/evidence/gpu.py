@@ -24,6 +24,9 @@ _REASONS = {
 }
 
 
+_POWER_CAP = 0x4  # the software's power cap: no fault, and only a loss where the work follows the clock
+
+
 def gpu(scene: Scene) -> Iterator[Evidence]:
     """Evidence that the clock is held down, by what, and that throughput follows it."""
     state = scene.state.gpu
@@ -47,11 +50,32 @@ def _held_down(scene: Scene, state: GpuState) -> Iterator[Evidence]:
         "the SM clock runs at {clock:.0%} of its highest; held down {share:.0%} of the time by: {why}",
         "SM 时钟为最高值的 {clock:.0%}；{share:.0%} 的时间被压低，原因：{why}",
     )
+    capped = scene.share((state.throttle_bits > 0) & ((state.throttle_bits & _POWER_CAP) != 0))
+    text = text if seen else _free_clock(capped)
     strength = min(
         ramp(share, level("throttle_share") / 2, 2 * level("throttle_share")), ramp(clock, 0.97, level("clock_low"))
     )
     yield scene.evidence(
-        "gpu.held_down", share, "ratio", strength, text.format(clock=clock, share=share, why=named), "gpu"
+        "gpu.held_down",
+        share,
+        "ratio",
+        strength,
+        text.format(clock=clock, share=share, why=named, capped=capped),
+        "gpu",
+    )
+
+
+def _free_clock(capped: float) -> Text:
+    """For a clock that neither heat nor hardware holds down; ``capped`` is the power cap's share of the time."""
+    if capped > level("throttle_share") / 2:
+        return Text(
+            "the SM clock runs at {clock:.0%} of its highest, held by the power cap {capped:.0%} of the time, "
+            "and neither by heat nor by hardware",
+            "SM 时钟为最高值的 {clock:.0%}；{capped:.0%} 的时间受功率上限约束，没有过热或硬件降频",
+        )
+    return Text(
+        "the SM clock runs at {clock:.0%} of its highest; neither heat nor hardware holds it down",
+        "SM 时钟为最高值的 {clock:.0%}；没有过热或硬件降频",
     )
 
 

@@ -13,6 +13,7 @@ from whystall.model.text import Text
 from .scene import Scene
 from .symptoms import front_residual
 from .thresholds import level, ramp
+from .wording import span
 
 
 def host(scene: Scene) -> Iterator[Evidence]:
@@ -53,12 +54,12 @@ def _starved_api(scene: Scene) -> Iterator[Evidence]:
         return
     delay = max(float(np.median(residual)), 0.0)
     text = Text(
-        "requests spend {delay:~2} s in the front end, whose process uses {cores:.2f} of a core",
-        "请求在前端花费 {delay:~2} 秒，其进程使用了 {cores:.2f} 个核",
+        "requests spend {delay} in the front end, whose process uses {cores:.2f} of a core",
+        "请求在前端花费 {delay}，其进程使用了 {cores:.2f} 个核",
     )
     slow = ramp(delay, level("felt_wait") / 2, level("felt_wait"))
     strength = min(slow, ramp(cores, level("core_full"), level("core_full") - 0.2))
-    yield scene.evidence("cpu.wanted", cores, "cores", strength, text.format(delay=delay, cores=cores))
+    yield scene.evidence("cpu.wanted", cores, "cores", strength, text.format(delay=span(delay), cores=cores))
 
 
 def _engine_core(scene: Scene) -> Iterator[Evidence]:

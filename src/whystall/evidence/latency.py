@@ -14,6 +14,7 @@ from whystall.state.histograms import count_above, count_of, mean_of
 from .scene import Scene
 from .symptoms import front_residual, runs, stepping_ratio, usual_itl
 from .thresholds import level, ramp
+from .wording import span
 
 
 def latency(scene: Scene) -> Iterator[Evidence]:
@@ -32,10 +33,15 @@ def _interference(scene: Scene) -> Iterator[Evidence]:
         return
     times, share = itl / alone, prompt_excess_share(scene, alone)
     text = Text(
-        "mean ITL is {itl:.0f} ms, {times:.1f} times the {alone:.0f} ms of steps without prompts; "
+        "mean ITL is {itl:~3} ms, {times:~2} times the {alone:~3} ms of steps without prompts; "
         "{share:.0%} of the lost time falls together with prompts",
-        "平均 ITL {itl:.0f} 毫秒，是无提示步 {alone:.0f} 毫秒的 {times:.1f} 倍；损失时间的 {share:.0%} 与提示同时发生",
+        "平均 ITL {itl:~3} 毫秒，是无提示步 {alone:~3} 毫秒的 {times:~2} 倍；损失时间的 {share:.0%} 与提示同时发生",
     )
+    if times <= 1:
+        text = Text(
+            "mean ITL is {itl:~3} ms, no more than the {alone:~3} ms of steps without prompts",
+            "平均 ITL {itl:~3} 毫秒，不高于无提示步的 {alone:~3} 毫秒",
+        )
     if not _more_prompts(scene):
         share = 0.0  # what was computed before without harm does not harm now
     felt = itl > level("felt_itl")
@@ -98,11 +104,11 @@ def _front(scene: Scene) -> Iterator[Evidence]:
         return
     value = max(float(np.median(seen)), 0.0)
     text = Text(
-        "{value:~2} s of the time to first token are neither queue, prefill nor the running step",
-        "首 token 时间中有 {value:~2} 秒既非排队、预填充，也非等待当前步",
+        "{value} of the time to first token are neither queue, prefill nor the running step",
+        "首 token 时间中有 {value} 既非排队、预填充，也非等待当前步",
     )
     strength = ramp(value, level("felt_wait") / 2, level("felt_wait"))
-    yield scene.evidence("front.residual", value, "s", strength, text.format(value=value))
+    yield scene.evidence("front.residual", value, "s", strength, text.format(value=span(value)))
 
 
 def _host_gap(scene: Scene) -> Iterator[Evidence]:

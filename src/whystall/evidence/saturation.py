@@ -15,6 +15,7 @@ from .devices import device
 from .scene import Scene
 from .symptoms import usual_itl
 from .thresholds import level, ramp
+from .wording import span
 
 
 def saturation(scene: Scene) -> Iterator[Evidence]:
@@ -39,11 +40,11 @@ def _queue(scene: Scene) -> Iterator[Evidence]:
     if not math.isfinite(delay):
         return
     text = Text(
-        "requests wait {delay:~2} s for admission; {waiting:.0f} waiting on average",
-        "请求等待准入 {delay:~2} 秒；平均 {waiting:.0f} 个在等待",
+        "a request that arrives waits {delay} for admission; {waiting:~2} waiting on average",
+        "新到的请求等待准入 {delay}；平均 {waiting:~2} 个在等待",
     )
     strength = ramp(math.log(max(delay, 1e-3)), math.log(level("felt_wait")), math.log(1.0))
-    yield scene.evidence("queue.delay", delay, "s", strength, text.format(delay=delay, waiting=waiting))
+    yield scene.evidence("queue.delay", delay, "s", strength, text.format(delay=span(delay), waiting=waiting))
     yield from _growth(scene)
 
 
@@ -57,11 +58,21 @@ def _growth(scene: Scene) -> Iterator[Evidence]:
     slope = float(np.polyfit(state.t_end[inside], state.waiting_end[inside], 1)[0])
     share, grown = slope / admitted, slope * scene.seconds
     text = Text(
-        "the queue changes by {slope:+~2} requests a second while {admitted:~3} are admitted",
-        "队列每秒变化 {slope:+~2} 个请求，每秒准入 {admitted:~3} 个",
+        "the queue {grows} while {admitted:~3} requests a second are admitted",
+        "队列{grows}，每秒准入 {admitted:~3} 个请求",
     )
     strength = min(ramp(share, 0.05, 0.3), ramp(grown, level("queue_grown") / 2, level("queue_grown")))
-    yield scene.evidence("queue.growing", slope, "req/s", strength, text.format(slope=slope, admitted=admitted))
+    yield scene.evidence(
+        "queue.growing", slope, "req/s", strength, text.format(grows=_grows(slope, admitted), admitted=admitted)
+    )
+
+
+def _grows(slope: float, admitted: float) -> Text:
+    if abs(slope) < 0.005 * admitted:
+        return Text("keeps its length", "长度不变")
+    way = Text("grows by {by:~2} a second", "每秒增长 {by:~2} 个") if slope > 0 else None
+    way = way or Text("shrinks by {by:~2} a second", "每秒缩短 {by:~2} 个")
+    return way.format(by=abs(slope))
 
 
 def _kv(scene: Scene) -> Iterator[Evidence]:
@@ -78,6 +89,11 @@ def _kv(scene: Scene) -> Iterator[Evidence]:
         "{high:.0%} at most)",
         "有排队的时间里，{share:.0%} 的时间剩余 KV 块放不下下一个提示（平均使用率 {usage:.0%}，最高 {high:.0%}）",
     )
+    if not pressed.any():
+        text = Text(
+            "no scrape shows a queue; KV blocks are {usage:.0%} used on average, {high:.0%} at most",
+            "没有一次采样出现排队；KV 块平均使用率 {usage:.0%}，最高 {high:.0%}",
+        )
     strength = ramp(share, level("binds_share") / 2, 2 * level("binds_share"))
     yield scene.evidence("kv.saturated", share, "ratio", strength, text.format(share=share, usage=usage, high=high))
 
@@ -102,6 +118,7 @@ def _preemptions(scene: Scene) -> Iterator[Evidence]:
     if not math.isfinite(rate):
         return
     text = Text("{rate:~2} preemptions a second", "每秒 {rate:~2} 次抢占")
+    text = text if rate > 0 else Text("no preemptions", "没有抢占")
     # log1p(20 rate): one preemption in twenty seconds is noise, one in a second thrash (method 2.1).
     strength = min(1.5, math.log1p(20 * rate) / math.log1p(20)) if rate > 0 else -0.5
     yield scene.evidence("kv.preemptions", rate, "1/s", strength, text.format(rate=rate))
@@ -120,6 +137,11 @@ def _seats(scene: Scene) -> Iterator[Evidence]:
         "running is {running:.0f} of {cap:.0f} seats; full while others wait in {share:.0%} of the time with a queue",
         "运行 {running:.0f} 个，席位共 {cap:.0f} 个；有排队的时间里 {share:.0%} 的时间席位已满",
     )
+    if not scene.queued.any():
+        text = Text(
+            "running is {running:.0f} of {cap:.0f} seats, and no scrape shows a queue",
+            "运行 {running:.0f} 个，席位共 {cap:.0f} 个；没有一次采样出现排队",
+        )
     strength = ramp(share, level("binds_share") / 2, 2 * level("binds_share"))
     yield scene.evidence("seats.full", share, "ratio", strength, text.format(running=running, cap=cap, share=share))
 
@@ -244,9 +266,11 @@ def _mfu(scene: Scene) -> _Reading | None:
     if not math.isfinite(mfu):
         return None
     text = Text(
-        "the model's arithmetic runs at {mfu:.0%} of the GPU's bf16 peak", "模型计算达到 GPU bf16 峰值的 {mfu:.0%}"
+        "the model's arithmetic runs at {mfu:.0%} of the GPU's bf16 peak (prefill at full speed: {full:.0%} or more)",
+        "模型计算达到 GPU bf16 峰值的 {mfu:.0%}（预填充全速时为 {full:.0%} 以上）",
     )
-    return ramp(mfu, 0.2, level("mfu_ceiling")), mfu, "ratio", text.format(mfu=mfu), "log"
+    full = level("mfu_ceiling")
+    return ramp(mfu, 0.2, full), mfu, "ratio", text.format(mfu=mfu, full=full), "log"
 
 
 def _over_ridge(scene: Scene) -> _Reading | None:
@@ -301,6 +325,11 @@ def _refusals(scene: Scene) -> Iterator[Evidence]:
         text = Text(
             "the server refused {refused:.0f} requests, {share:.0%} of those it answered, by its queue limit",
             "服务器因队列上限拒绝了 {refused:.0f} 个请求，占已答复的 {share:.0%}",
+        )
+        text = (
+            text
+            if refused
+            else Text("the server refused no request by its queue limit", "服务器没有因队列上限拒绝请求")
         )
         strength = ramp(share, bound / 2, 2 * bound) if refused else -1.0
         yield scene.evidence("queue.refused", share, "ratio", strength, text.format(refused=refused, share=share))

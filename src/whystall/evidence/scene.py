@@ -11,6 +11,7 @@ from whystall.model.diagnosis import Evidence, Onset, Signal
 from whystall.model.engine_state import EngineState
 from whystall.model.slo import Slo
 from whystall.model.text import Text
+from whystall.profiles.figures import TraceFigures
 from whystall.state.histograms import mean_of
 
 from .focus import Focus, focus
@@ -23,8 +24,9 @@ Bools = NDArray[np.bool_]
 class Scene:
     """One engine's window with its incident marked. ``inside`` and ``before`` select intervals."""
 
-    def __init__(self, state: EngineState, slo: Slo | None = None) -> None:
+    def __init__(self, state: EngineState, slo: Slo | None = None, trace: TraceFigures | None = None) -> None:
         self.state = state
+        self.trace = trace
         self.slo = slo
         self.focus: Focus = focus(state, slo)
         self.inside: Bools = self.focus.inside & state.valid

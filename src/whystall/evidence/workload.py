@@ -36,8 +36,8 @@ def _longer_prompts(scene: Scene) -> Iterator[Evidence]:
     state = scene.state
     before = scene.ratio(state.prompt_tokens, state.first_tokens, scene.before) if scene.before.any() else math.nan
     text = Text(
-        "prompts are {after:.0f} tokens long, {times:.1f} times those before",
-        "提示长 {after:.0f} 个 token，是此前的 {times:.1f} 倍",
+        "prompts are {after:.0f} tokens long, {times:~2} times those before",
+        "提示长 {after:.0f} 个 token，是此前的 {times:~2} 倍",
     )
     yield from _shift(
         scene, "prompts.longer", before, scene.prompt_tokens, "tokens", text, (state.prompt_tokens, state.first_tokens)
@@ -49,8 +49,8 @@ def _longer_outputs(scene: Scene) -> Iterator[Evidence]:
     before = mean_of(state.output_length, scene.before) if scene.before.any() else math.nan
     after = mean_of(state.output_length, scene.inside)
     text = Text(
-        "outputs are {after:.0f} tokens long, {times:.1f} times those before",
-        "输出长 {after:.0f} 个 token，是此前的 {times:.1f} 倍",
+        "outputs are {after:.0f} tokens long, {times:~2} times those before",
+        "输出长 {after:.0f} 个 token，是此前的 {times:~2} 倍",
     )
     pair = (state.output_length.sum, state.output_length.count)
     yield from _shift(scene, "outputs.longer", before, after, "tokens", text, pair)
@@ -60,8 +60,8 @@ def _more_requests(scene: Scene) -> Iterator[Evidence]:
     arrived = arrivals(scene)
     before = scene.rate(arrived, scene.before) if scene.before.any() else math.nan
     text = Text(
-        "{after:~3} requests arrive a second, {times:.1f} times those before",
-        "每秒到达 {after:~3} 个请求，是此前的 {times:.1f} 倍",
+        "{after:~3} requests arrive a second, {times:~2} times those before",
+        "每秒到达 {after:~3} 个请求，是此前的 {times:~2} 倍",
     )
     yield from _shift(scene, "requests.more", before, scene.rate(arrived), "1/s", text, (arrived, scene.state.dt))
 
@@ -79,8 +79,8 @@ def _surge(scene: Scene) -> Iterator[Evidence]:
         return
     times = came / usual
     text = Text(
-        "{came:.0f} requests came within {seconds:.0f} s of the onset, {times:.1f} times the usual",
-        "起点前后 {seconds:.0f} 秒内到达 {came:.0f} 个请求，是平常的 {times:.1f} 倍",
+        "{came:.0f} requests came within {seconds:.0f} s of the onset, {times:~2} times the usual",
+        "起点前后 {seconds:.0f} 秒内到达 {came:.0f} 个请求，是平常的 {times:~2} 倍",
     )
     # Poisson counts wander by their square root: three of those above the usual is no chance.
     sure = (came - usual) / math.sqrt(max(usual, 1.0))
@@ -137,7 +137,7 @@ def _more_work(scene: Scene) -> Text:
     after = scene.ratio(state.computed_tokens, state.first_tokens)
     if not (before > 0 and math.isfinite(after)):
         return Text("", "")
-    text = Text(": {work:.1f} times as much to compute for a prompt", "：每个提示的计算量是此前的 {work:.1f} 倍")
+    text = Text(": {work:~2} times as much to compute for a prompt", "：每个提示的计算量是此前的 {work:~2} 倍")
     return text.format(work=after / before)
 
 
@@ -169,8 +169,8 @@ def _giants(scene: Scene) -> Iterator[Evidence]:
         return
     times = low / median
     text = Text(
-        "the longest prompts have over {top:.0f} tokens, {times:.0f} times the median one",
-        "最长的提示超过 {top:.0f} 个 token，是中位数的 {times:.0f} 倍",
+        "the longest prompts have over {top:.0f} tokens, {times:~2} times the median one",
+        "最长的提示超过 {top:.0f} 个 token，是中位数的 {times:~2} 倍",
     )
     strength = ramp(times, level("giant") / 2, level("giant"))
     yield scene.evidence("prompts.giant", times, "ratio", strength, text.format(top=low, times=times))
@@ -202,8 +202,8 @@ def _demand(scene: Scene) -> Iterator[Evidence]:
     if not (math.isfinite(running) and math.isfinite(waiting)):
         return
     text = Text(
-        "{running:.1f} requests run and {waiting:.1f} wait on average",
-        "平均运行 {running:.1f} 个请求，等待 {waiting:.1f} 个",
+        "{running:~2} requests run and {waiting:~2} wait on average",
+        "平均运行 {running:~2} 个请求，等待 {waiting:~2} 个",
     )
     strength = ramp(running, 2 * level("idle_running"), level("idle_running") / 2) if waiting < 0.5 else -1.5
     strength = -1.5 if scene.focus.hurts else strength
@@ -221,8 +221,8 @@ def _closed_loop(scene: Scene) -> Iterator[Evidence]:
     share = float((held >= pool - 0.5).mean())
     waiting = scene.mean(state.waiting_end)
     text = Text(
-        "at most {pool:.0f} requests are in flight, in {share:.0%} of the scrapes; {waiting:.1f} wait on average",
-        "在途请求最多 {pool:.0f} 个，占采样的 {share:.0%}；平均等待 {waiting:.1f} 个",
+        "at most {pool:.0f} requests are in flight, in {share:.0%} of the scrapes; {waiting:~2} wait on average",
+        "在途请求最多 {pool:.0f} 个，占采样的 {share:.0%}；平均等待 {waiting:~2} 个",
     )
     strength = ramp(share, 0.3, 0.6) if waiting < 0.5 and not scene.focus.hurts else -1.0
     yield scene.evidence("clients.pool", pool, "req", strength, text.format(pool=pool, share=share, waiting=waiting))

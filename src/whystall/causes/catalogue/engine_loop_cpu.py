@@ -23,6 +23,7 @@ CAUSE = CauseEntry(
     role="limit",
     bias=-4.5,
     weights={
+        "trace.step_gaps": 2.5,  # the trace sees the gaps themselves
         "step.host_gap": 3.0,  # the GPU waits for the host
         "engine.core": 3.5,  # the loop fills its core
         "config.eager": -2.0,  # without graphs the launches are the first suspect

@@ -24,6 +24,7 @@ CAUSE = CauseEntry(
     role="limit",
     bias=-4.0,
     weights={
+        "trace.launch_gaps": 2.5,  # the trace sees the gaps themselves
         "step.host_gap": 3.0,  # the GPU waits for the host
         "config.eager": 3.0,  # graphs are what removes the launches
         "front.residual": -1.0,  # a slow front end points to a lack of cores

@@ -23,6 +23,7 @@ CAUSE = CauseEntry(
     role="limit",
     bias=-4.0,
     weights={
+        "trace.overhead": 1.0,  # the profiler in its own window
         "progress.stalled": 2.0,  # everything stands still
         "log.profiler": 4.0,  # a profiler window around it
     },

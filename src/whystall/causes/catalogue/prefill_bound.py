@@ -24,6 +24,7 @@ CAUSE = CauseEntry(
     role="limit",
     bias=-4.0,
     weights={
+        "trace.prefill": 1.0,  # steps of prefill fill the trace
         "compute.full": 1.5,  # busy and at the ceiling at once is what no setting mends
         "progress.frozen": -4.0,  # a frozen engine admits nobody, whatever the limit
         "prefill.busy": 3.0,  # the share of time that prompts take

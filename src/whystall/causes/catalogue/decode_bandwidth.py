@@ -1,0 +1,74 @@
+"""Decoding runs at the memory bandwidth of the GPU."""
+
+from __future__ import annotations
+
+from whystall.causes.entry import CauseEntry, Link, LookAlike, Need
+from whystall.model.text import Text
+
+CAUSE = CauseEntry(
+    id="decode_bandwidth",
+    title=Text(
+        "Decode at memory bandwidth",
+        "解码达到显存带宽",
+    ),
+    what=Text(
+        "Every step reads all weights and the resident KV cache; its time is that divided by the bandwidth, and only "
+        "fewer bytes make it shorter.",
+        "每步都要读取全部权重和驻留的 KV 缓存；其时间等于字节数除以带宽，只有减少字节才能更快。",
+    ),
+    predicts=Text(
+        "Kernels near the bandwidth of the data sheet in decode steps; ITL grows with resident tokens.",
+        "解码步的内核接近数据表带宽；ITL 随驻留 token 增长。",
+    ),
+    role="limit",
+    bias=-4.0,
+    weights={
+        "trace.bandwidth": 5.0,  # kernels at the bandwidth are the definition
+        "trace.prefill": -2.0,  # prefill computes rather than reads
+        "step.host_gap": -2.0,  # an idle GPU does not read
+    },
+    links=(
+        Link(
+            Text(
+                "Kernels read as fast as they can: {trace_bandwidth}",
+                "内核已以最快速度读取：{trace_bandwidth}",
+            ),
+            (Need("trace.bandwidth"),),
+            rejects=Text(
+                "launches or the host: the memory is busy",
+                "启动开销或主机：显存在忙",
+            ),
+        ),
+    ),
+    numbers=(
+        Text(
+            "kernels at {trace_bandwidth:.0%} of the bandwidth",
+            "内核达到带宽的 {trace_bandwidth:.0%}",
+        ),
+    ),
+    first_step=Text(
+        "Fewer bytes a token: quantised weights, fp8 KV cache after an accuracy check, speculative decoding at small "
+        "batches, or more GPUs.",
+        "减少每 token 的字节：量化权重、经精度检查的 fp8 KV、小批量下的推测解码，或更多 GPU。",
+    ),
+    look_alikes=(
+        LookAlike(
+            "launch_bound",
+            Text(
+                "the GPU is idle between kernels",
+                "内核之间 GPU 空闲",
+            ),
+        ),
+        LookAlike(
+            "prefill_bound",
+            Text(
+                "steps are full of prompt tokens",
+                "步中充满提示 token",
+            ),
+        ),
+    ),
+    hurts_as=("itl",),
+    order=3,
+    restart=True,
+    settled_by=("trace",),
+)

@@ -1,0 +1,34 @@
+"""``whystall diagnose`` with profiles beside the pages."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from whystall.cli import run
+
+TRACES = Path("traces") / "tp2_h200"
+
+
+def answer(capsys, *argv: str) -> tuple[int, dict]:
+    code = run(["diagnose", *argv, "--json"])
+    return code, json.loads(capsys.readouterr().out)
+
+
+def test_a_profile_adds_evidence_and_is_named_as_read(data: Path, capsys) -> None:
+    run_folder = data / TRACES / "healthy"
+    ranks = [f"--trace={run_folder / name}" for name in ("rank0.pt.trace.json.gz", "rank1.pt.trace.json.gz")]
+    _, diagnosis = answer(capsys, str(run_folder / "recording"), *ranks)
+    assert "trace" in diagnosis["coverage"]["signals"]
+    assert {e["id"] for e in diagnosis["evidence"] if e["from"] == "trace"} >= {
+        "trace.exposed_collectives",
+        "trace.skew",
+    }
+
+
+def test_a_profile_that_is_none_is_refused_by_name(data: Path, tmp_path: Path, capsys) -> None:
+    wrong = tmp_path / "notes.txt"
+    wrong.write_text("no trace\n")
+    code, error = answer(capsys, str(data / TRACES / "healthy" / "recording"), f"--trace={wrong}")
+    assert code == 2
+    assert "notes.txt" in error["error"]
