@@ -35,7 +35,7 @@ class Candidate(msgspec.Struct, frozen=True):
 
 def turned(case: Situation, knob: str, value: int | float | str, buys: Text, risk: Text, aim: Aim = "fix") -> Candidate:
     """Set ``knob`` to ``value``; the words say which way that is."""
-    new, old = f"{value}", case.setup.text(knob)
+    new, old = f"{value}", case.now(knob)
     flag = spelling(knob, case.version) or ""
     before, after = number_of(old or ""), number_of(new)
     text = _SET

@@ -12,6 +12,7 @@ from whystall.model.engine_state import EngineState
 from whystall.model.text import Text
 
 from .candidate import Candidate, flag_as_set
+from .knob import UNDO
 from .knobs import knob_of, knobs
 from .rules import may_start, spelling, spelling_off
 from .setup import number_of
@@ -130,6 +131,8 @@ def _undo(case: Situation, candidate: Candidate, written: dict[str, str]) -> Tex
     if not candidate.change:
         return Text("", "")
     ways = [_way_back(case, knob, flag) for knob, flag in zip(candidate.change, written, strict=True)]
+    if not all(way.en for way in ways):
+        return UNDO
     how = ways[0]
     for way in ways[1:]:
         how = _BOTH.format(a=how, b=way)
@@ -137,9 +140,12 @@ def _undo(case: Situation, candidate: Candidate, written: dict[str, str]) -> Tex
 
 
 def _way_back(case: Situation, knob: str, flag: str) -> Text:
-    old = case.setup.text(knob)
-    if case.setup.is_set(knob) is False or old is None:
+    """How it was before; "" where nobody knows."""
+    old = case.now(knob)
+    if case.setup.is_set(knob) is False:
         return _WITHOUT.format(flag=flag)
+    if old is None:
+        return Text("", "")
     return _WITH.format(flag=flag if knobs()[knob].kind == "switch" else f"{flag} {old}")
 
 

@@ -29,6 +29,11 @@ class Situation(msgspec.Struct, frozen=True):
     def version(self) -> str:
         return self.state.configuration.version
 
+    def now(self, knob: str) -> str | None:
+        """The knob's value as far as it is known, be it from a plateau."""
+        found, limit = self.setup.text(knob), self.limit(knob)
+        return found if found is not None or not math.isfinite(limit) else f"{limit:.10g}"
+
     def has(self, knob: str) -> bool:
         """Whether the server's version is known to have the knob."""
         return spelling(knob, self.version) is not None

@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from situations import changes, diagnosis, gpu, names, offered, server
+from whystall.model.configuration import Configuration
 from whystall.model.diagnosis import Limit
 from whystall.remedies.choose import not_offered, remedies
 from whystall.remedies.knobs import knob_of, knobs
@@ -46,6 +47,23 @@ def test_the_way_back_is_the_value_that_stood_there():
     was_not = offered(server(limits={"max_num_seqs": 16}, defaults=("max_num_seqs",)), "seat_cap")[0]
     assert was_not.undo.en == "Start again without --max-num-seqs"
     assert was_not.undo.zh == "去掉 --max-num-seqs 重新启动"
+
+
+def test_an_inferred_limit_is_the_value_to_go_back_to():
+    state = server(limits={"max_num_seqs": 16})
+    bare = msgspec.structs.replace(state, configuration=Configuration(version="0.26.0"))
+    (first,) = [remedy for remedy in offered(bare, "seat_cap") if remedy.change]
+    assert first.text.en == "Raise --max-num-seqs from 16 to 56"
+    assert first.undo.en == "Start again with --max-num-seqs 16"
+    unknown = offered(bare, "frontend_cpu")[1]
+    assert unknown.undo.en.startswith("Start again with the value that stood there before")
+
+
+def test_eager_execution_that_is_reported_was_set_by_somebody():
+    bare = msgspec.structs.replace(
+        server(), configuration=Configuration(version="0.26.0", device="cuda", enforce_eager=True)
+    )
+    assert changes(bare, "launch_bound") == [{"--enforce-eager": ""}]
 
 
 def test_folk_remedies_are_answered():
