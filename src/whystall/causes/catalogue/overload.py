@@ -22,6 +22,7 @@ CAUSE = CauseEntry(
     role="limit",
     bias=-4.0,
     weights={
+        "kv.preemptions": -1.5,  # preemptions say that blocks run out first
         "progress.frozen": -4.0,  # a frozen engine admits nobody, whatever the limit
         "queue.growing": 3.5,  # arrivals over service is the mechanism
         "queue.delay": 1.0,  # who comes waits
