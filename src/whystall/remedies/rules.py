@@ -76,7 +76,8 @@ def setup_of(
 ) -> Setup:
     """The server with ``changes`` by knob id or flag ("" removes), with the defaults of its version."""
     version = numbers(configuration.version)
-    defaults = {id: value for id, knob in knobs().items() if (value := knob.default(version)) is not None}
+    found = ((id, knob.default(version)) for id, knob in knobs().items())
+    defaults = {id: value for id, value in found if value not in (None, "None")}
     return Setup(configuration, dict(_settings(changes or {})), defaults, dict(facts or {}))
 
 

@@ -8,11 +8,14 @@ from whystall.remedies.knobs import knobs
 from whystall.remedies.rules import bounds, is_set, may_start, spelling, spelling_off
 
 RUNNING = {"max_num_seqs": 256, "max_num_batched_tokens": 8192, "max_model_len": 16_384}
+RUNNING |= {"num_gpu_blocks": 10_000, "block_size": 16}
 
 
 def server(version="0.32.0", known="reported", chunked=True, **flags):
     limits = tuple(Limit(name, float(flags.get(name, value)), known) for name, value in RUNNING.items())
-    return Configuration(version=version, flags={"model": "m", **flags}, limits=limits, chunked_prefill=chunked)
+    return Configuration(
+        version=version, flags={"model": "m", **flags}, limits=limits, chunked_prefill=chunked, kv_cache_bytes=1e9
+    )
 
 
 def rules(configuration, changes, **facts):
@@ -32,8 +35,18 @@ def rules(configuration, changes, **facts):
         ({"--max-num-scheduled-tokens": "16384"}, ["scheduled_within_budget"]),
         ({"--max-num-active-seqs": "512"}, ["active_within_seats"]),
         ({"--long-prefill-token-threshold": "32768"}, ["threshold_within_length"]),
-        ({"--long-prefill-token-threshold-adaptive": "true"}, ["adaptive_needs_threshold"]),
-        ({"--long-prefill-token-threshold-adaptive": "true", "--long-prefill-token-threshold": "512"}, []),
+        ({"--long-prefill-token-threshold-adaptive": "true"}, []),  # vLLM ignores it
+        ({"--enable-eplb": "true"}, ["eplb_needs_experts", "eplb_needs_ranks"]),
+        ({"--enable-eplb": "true", "-ep": "true", "-dp": "2"}, []),
+        ({"--data-parallel-external-lb": "true"}, ["external_lb_needs_ranks"]),
+        ({"--async-scheduling": "true", "--speculative-config": '{"method": "ngram"}'}, ["async_method"]),
+        ({"--async-scheduling": "true", "--speculative-config": '{"method": "eagle3"}'}, []),
+        ({"--num-gpu-blocks-override": "100"}, ["pool_holds_longest"]),
+        ({"--num-gpu-blocks-override": "1025"}, []),
+        ({"--num-gpu-blocks-override": "100", "--max-model-len": "1024"}, []),
+        ({"--max-model-len": "200000"}, ["pool_holds_longest"]),
+        ({"--kv-cache-memory-bytes": "1000000"}, ["pool_holds_longest"]),
+        ({"--kv-cache-memory-bytes": "300000000"}, []),
         ({"--max-loras": "4", "--max-cpu-loras": "2"}, ["cpu_loras_hold_gpu_loras"]),
         ({"--kv-transfer-config": '{"kv_connector": "NixlConnector"}'}, ["connector_has_role"]),
         ({"--kv-transfer-config": '{"kv_connector": "NixlConnector", "kv_role": "kv_both"}'}, []),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from whystall.model.text import Text
 from whystall.remedies.knob import Default, Folk, Knob, Rule, Spelling, Treatment
 from whystall.remedies.setup import Setup
@@ -11,6 +13,22 @@ def _not_with_ray(setup: Setup) -> bool | None:
     """Asked for by flag it needs an executor in our own processes."""
     asked = setup.is_set("async_scheduling") is True and setup.on("async_scheduling")
     return bool(asked) and setup.text("distributed_executor_backend") == "ray"
+
+
+_METHOD = re.compile(r"""["']?method["']?\s{0,9}[:=]\s{0,9}["'](\w{1,40})["']""")
+# Methods of speculative decoding that draft on the CPU or need the tokens of the step before.
+_NEEDS_TOKENS = ("ngram", "medusa", "mlp_speculator", "suffix", "custom_class")
+
+
+def _not_with_method(setup: Setup) -> bool | None:
+    """Asked for by flag it ends the start beside a method that needs the last step's tokens."""
+    asked = setup.is_set("async_scheduling") is True and setup.on("async_scheduling")
+    if not asked or not (setup.is_set("speculative_config") or setup.is_set("spec_method")):
+        return False
+    if setup.version < (0, 14):
+        return True
+    told = _METHOD.search(setup.text("speculative_config") or "")
+    return (setup.text("spec_method") or (told[1] if told else "")) in _NEEDS_TOKENS
 
 
 KNOB = Knob(
@@ -31,6 +49,14 @@ KNOB = Knob(
                 "显式开启的异步调度无法在 ray 执行器上启动",
             ),
             _not_with_ray,
+        ),
+        Rule(
+            "async_method",
+            Text(
+                "async scheduling asked for by flag does not start with this method of speculative decoding",
+                "显式开启的异步调度无法与该投机解码方法一起启动",
+            ),
+            _not_with_method,
         ),
     ),
     up=Text(

@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from whystall.model.text import Text
-from whystall.remedies.knob import Default, Knob, Spelling
+from whystall.remedies.knob import Default, Knob, Rule, Spelling
+from whystall.remedies.setup import Setup
+
+
+def _one_rank(setup: Setup) -> bool | None:
+    """A single rank needs no balancer."""
+    if setup.on("data_parallel_external_lb") is not True:
+        return False
+    ranks = setup.number("data_parallel_size")
+    return None if ranks is None else ranks <= 1
+
 
 KNOB = Knob(
     id="data_parallel_external_lb",
@@ -18,5 +28,15 @@ KNOB = Knob(
         Spelling("-dpe", since="0.32.0"),
     ),
     defaults=(Default("False"),),
+    needs=(
+        Rule(
+            "external_lb_needs_ranks",
+            Text(
+                "data_parallel_external_lb needs data_parallel_size above 1",
+                "data_parallel_external_lb 需要 data_parallel_size 大于 1",
+            ),
+            _one_rank,
+        ),
+    ),
     up=Text("The balancer decides, and sees each rank's queue.", "由外部均衡器决定路由，并能看到每个 rank 的队列。"),
 )
