@@ -87,5 +87,5 @@ def _send_lag(scene: Scene) -> Iterator[Evidence]:
     lag = view.send_lag_p99_s
     if not math.isfinite(lag):
         return
-    text = Text("the client sends {lag:.0f} ms late at the 99th percentile", "客户端发送延迟 99 分位为 {lag:.0f} 毫秒")
-    yield scene.evidence("client.send_lag", lag, "s", ramp(lag, 0.005, 0.1), text.format(lag=1e3 * lag), "client")
+    text = Text("the client sends {lag} late at the 99th percentile", "客户端发送延迟 99 分位为 {lag}")
+    yield scene.evidence("client.send_lag", lag, "s", ramp(lag, 0.005, 0.1), text.format(lag=span(lag)), "client")

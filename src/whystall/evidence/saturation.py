@@ -278,8 +278,8 @@ def _over_ridge(scene: Scene) -> _Reading | None:
     if not math.isfinite(tokens) or scene.state.configuration.device == "cpu":
         return None
     text = Text(
-        "steps hold {tokens:.0f} tokens, {times:.1f} times the roofline's ridge of {ridge:.0f}, above which compute binds",
-        "每步 {tokens:.0f} 个 token，是屋顶线拐点 {ridge:.0f} 的 {times:.1f} 倍；超过拐点则受算力限制",
+        "steps hold {tokens:.0f} tokens, {times:~2} times the roofline's ridge of {ridge:.0f}, above which compute binds",
+        "每步 {tokens:.0f} 个 token，是屋顶线拐点 {ridge:.0f} 的 {times:~2} 倍；超过拐点则受算力限制",
     )
     times = tokens / knee
     strength = ramp(times, 0.5, level("compute_bound"))
@@ -310,8 +310,8 @@ def _step_growth(scene: Scene) -> _Reading | None:
     if not math.isfinite(times):
         return None
     text = Text(
-        "a step with prompts takes {times:.1f} times a decode-only one",
-        "含提示的步耗时是纯解码步的 {times:.1f} 倍",
+        "a step with prompts takes {times:~2} times a decode-only one",
+        "含提示的步耗时是纯解码步的 {times:~2} 倍",
     )
     return ramp(times, 1.5, 4.0), times, "ratio", text.format(times=times), "metrics"
 

@@ -150,9 +150,9 @@ def _bursts(scene: Scene) -> Iterator[Evidence]:
     dispersion = float(arrived.var() / arrived.mean())
     drained = scene.share(state.waiting_end == 0)
     text = Text(
-        "the variance of arrivals is {dispersion:.1f} times their mean (1 is random); "
+        "the variance of arrivals is {dispersion:~2} times their mean (1 is random); "
         "the queue is empty {drained:.0%} of the time",
-        "到达数的方差是均值的 {dispersion:.1f} 倍（随机为 1）；队列有 {drained:.0%} 的时间为空",
+        "到达数的方差是均值的 {dispersion:~2} 倍（随机为 1）；队列有 {drained:.0%} 的时间为空",
     )
     strength = min(ramp(dispersion, 1.5, level("bursty")), ramp(drained, 0.05, 0.3))
     yield scene.evidence(

@@ -132,7 +132,7 @@ PHRASES: dict[str, Text] = {
     "itl_p95_s": Text("ITL p95", "ITL p95"),
     "itl_mean_s": Text("ITL mean", "ITL 均值"),
     "e2e_p95_s": Text("End to end p95", "端到端 p95"),
-    "queue_s": Text("Time queued, mean", "平均排队时间"),
+    "queue_s": Text("Queue wait of a new request", "新到请求的排队时间"),
     "tokens_per_s": Text("Output", "输出速率"),
     "errors_per_s": Text("Errors", "错误"),
     "rejected_per_s": Text("Rejected", "被拒绝"),
