@@ -27,7 +27,7 @@ VERBS = {
     "trial": "Prove a change by an A/B run under load.",
     "fix": "Apply a remedy, check that it helped, and roll back where it did not.",
     "cases": "Find, keep and learn from past incidents.",
-    "explain": "Say what a cause or a metric is.",
+    "explain": "Say what a cause, a flag of the server or a metric is.",
     "doctor": "Say what is installed, reachable and readable.",
     "init": "Write a first whystall.toml.",
     "export": "Write a diagnosis in the form that another tool reads.",

@@ -38,3 +38,15 @@ def test_the_width_asked_for_is_kept(capsys):
 def test_a_width_that_no_text_fits_is_refused(capsys):
     assert run(["explain", "burst", "--width", "3"]) == 2
     assert "--width" in capsys.readouterr().err
+
+
+def test_a_flag_is_explained_as_it_is_written(capsys):
+    assert run(["explain", "--max-num-seqs"]) == 0
+    assert capsys.readouterr().out.startswith("--max-num-seqs (max_num_seqs)")
+    assert run(["explain", "max_num_seqs", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["knob"]["treats"]["seat_cap"] == "raise"
+
+
+def test_an_unknown_flag_is_answered_with_the_nearest(capsys):
+    assert run(["explain", "--max-num-seq"]) == 2
+    assert "max_num_seqs" in capsys.readouterr().err
