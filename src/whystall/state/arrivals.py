@@ -121,8 +121,10 @@ def _plateaus(inside: Floats, came: NDArray[np.int64]) -> list[tuple[int, int, i
         stop -= misses
         window = inside[start + 1 : stop + 1]
         enough = came[start + 1 : stop].sum() >= max(2 * size, 8)  # each client had more than one turn
-        if stop - start >= _LEAST_PLATEAU and enough and np.mean(window == np.max(window)) > 0.5:
-            found.append((start, stop, round(float(np.max(window)))))
+        most = float(np.max(window, initial=0.0))
+        flat = np.mean(window >= most - int(_SAME * most)) > 0.5 if len(window) else False
+        if stop - start >= _LEAST_PLATEAU and enough and flat:
+            found.append((start, stop, round(most)))
             start = stop
         else:
             start += 1

@@ -25,6 +25,8 @@ from .series import EngineSeries, split_engines
 Floats = NDArray[np.float64]
 _MIN_SAMPLES = 8
 _ROUNDS = 60
+_PULL = 0.02
+_TIE = 0.03
 _HUBER = 0.04  # residuals over 4% count less and less: a stall or a hidden recompute is no property of the step
 _COARSE_STEPS = 20  # intervals with fewer steps are joined, for their edges weigh too much,
 _COARSE_SHARE = 200  # and so are those shorter than this many quick steps
@@ -216,7 +218,7 @@ def fit_profile(samples: Sequence[StepSamples], name: str) -> StepProfile:
     def residuals(logs: Floats) -> Floats:
         return _residuals(logs, joined)
 
-    fitted = _levenberg(np.log(np.asarray(list(first.values()))), residuals)
+    fitted = _levenberg(np.log(np.asarray(list(first.values()))), residuals, _penalty(list(first), len(joined)))
     values: dict[str, Any] = dict(
         zip(first, [float(v) if v > 2 * _NOTHING else 0.0 for v in np.exp(fitted)], strict=True)
     )
@@ -252,21 +254,20 @@ def _residuals(logs: Floats, samples: StepSamples) -> Floats:
     return np.asarray(np.log(seconds / s.seconds), dtype=np.float64)
 
 
-def _levenberg(x: Floats, residuals: Callable[[Floats], Floats]) -> Floats:
-    """Levenberg-Marquardt with Huber weights and a weak pull to the start, so that what no sample tells stays there."""
+def _levenberg(x: Floats, residuals: Callable[[Floats], Floats], penalty: Floats) -> Floats:
+    """Levenberg-Marquardt with Huber weights and a quadratic penalty on how far ``x`` moves from the start."""
     start = x.copy()
-    pull = 0.02
     damping = 1e-2
-    cost = _cost(residuals(x), x - start, pull)
+    cost = _cost(residuals(x), x - start, penalty)
     for _ in range(_ROUNDS):
         r = residuals(x)
         jacobian = np.stack([(residuals(x + step) - r) / 1e-4 for step in np.eye(len(x)) * 1e-4], axis=1)
         weights = np.minimum(1.0, _HUBER / np.maximum(np.abs(r), 1e-12))
-        normal = jacobian.T @ (jacobian * weights[:, None]) + pull**2 * np.eye(len(x))
-        gradient = jacobian.T @ (weights * r) + pull**2 * (x - start)
+        normal = jacobian.T @ (jacobian * weights[:, None]) + penalty
+        gradient = jacobian.T @ (weights * r) + penalty @ (x - start)
         step = np.linalg.solve(normal + damping * np.diag(np.diag(normal)), -gradient)
         trial = x + np.clip(step, -0.7, 0.7)
-        better = _cost(residuals(trial), trial - start, pull)
+        better = _cost(residuals(trial), trial - start, penalty)
         if better < cost:
             x, cost, damping = trial, better, damping / 3
         else:
@@ -274,7 +275,20 @@ def _levenberg(x: Floats, residuals: Callable[[Floats], Floats]) -> Floats:
     return x
 
 
-def _cost(residuals: Floats, moved: Floats, pull: float) -> float:
+def _cost(residuals: Floats, moved: Floats, penalty: Floats) -> float:
     size = np.abs(residuals)
     huber = np.where(size < _HUBER, 0.5 * residuals**2, _HUBER * (size - _HUBER / 2))
-    return float(huber.sum() + 0.5 * pull**2 * (moved**2).sum())
+    return float(huber.sum() + 0.5 * moved @ penalty @ moved)
+
+
+def _penalty(names: Sequence[str], samples: int) -> Floats:
+    """A weak pull to the start, so that what no sample tells stays there, and one between the two costs of context.
+
+    Reading a token of context costs about the same in a step with prefill as in one without (both start alike); where
+    all chunks have one size, only that keeps it apart from the cost of attention between prompt tokens.
+    """
+    matrix = _PULL**2 * np.eye(len(names))
+    tie = np.zeros(len(names))
+    tie[names.index("decode_context_s")], tie[names.index("mixed_context_s")] = 1.0, -1.0
+    matrix += samples * _TIE**2 * np.outer(tie, tie)
+    return np.asarray(matrix, dtype=np.float64)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from whystall.emulator.engine.profile import StepProfile
 from whystall.model.configuration import Configuration, IterationColumns
@@ -20,6 +21,7 @@ _USUAL_BUDGET = 8192  # max_num_batched_tokens and captured batches where nothin
 _USUAL_GRAPHS = 512
 _LONG_S = 60.0  # a step longer than that is a stall
 _FEW = 20
+_FULL = 0.98  # of the largest step: the token budget was used up
 _MANY = 4000  # steps of one log that a fit takes
 
 
@@ -90,11 +92,22 @@ def iteration_samples(iterations: IterationColumns, cache_tokens: float) -> Step
         steps=np.ones(len(rows)),
         requests=requests,
         context=iterations.kv_usage_ratio[rows] * cache_tokens,
-        depth=prefill / chunks / 2,
+        depth=_depth(iterations)[rows] + prefill / chunks / 2,
         graphs=np.zeros(len(rows)),
         mixed=(prefill > 0).astype(float)[:, None],
         tokens=(prefill + requests)[:, None],
     )
+
+
+def _depth(iterations: IterationColumns) -> NDArray[np.float64]:
+    """Tokens of a prompt that earlier steps computed, by step: a full step with prefill is taken to go on in the next."""
+    total = iterations.context_tokens + iterations.generation_tokens
+    full = (total >= _FULL * total.max(initial=1.0)) & (iterations.context_tokens > 0)
+    depth = np.zeros(len(total))
+    for step in range(1, len(total)):
+        if full[step - 1] and iterations.context_tokens[step] > 0:
+            depth[step] = depth[step - 1] + iterations.context_tokens[step - 1]
+    return depth
 
 
 def _graph_tokens(configuration: Configuration) -> int:
