@@ -16,7 +16,7 @@ from .output import Output
 @click.argument("word", metavar="CAUSE|KNOB|METRIC")
 @output_options(EXPLANATION_FORMATS)
 def explain(word: str, output: Output) -> int:
-    """Say what a cause, a knob or a metric is.
+    """Say what a cause, a flag of the server or a metric is.
 
     Takes the id of a cause (kv_capacity), a flag of vllm serve (max_num_seqs), the name of a metric in any version
     (vllm:gpu_cache_usage_perc) or a short name (ttft). A word that is none of them is answered with the nearest, exit code 2.
