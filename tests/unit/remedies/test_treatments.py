@@ -246,3 +246,25 @@ def test_what_no_flag_treats_changes_no_flag(cause, kinds):
     found = offered(server(), cause)
     assert {remedy.kind for remedy in found} == kinds
     assert all(not remedy.change and not remedy.restart for remedy in found)
+
+
+def test_a_device_at_its_ceiling_gains_little_from_a_larger_budget():
+    small = server(limits={"max_num_batched_tokens": 512})
+    full = {"budget_full": (1.0, 1.0), "prefill_busy": (0.9, 1.0)}
+    slack = offered(small, "prefill_bound", **full)
+    assert slack[0].change == {"--max-num-batched-tokens": "2048"}
+    spent = offered(small, "prefill_bound", **full, prefill_ceiling=(0.5, 1.2))
+    assert spent[0].id == "prefill_bound.add.replicas"
+    assert spent[-1].change == {"--max-num-batched-tokens": "2048"}
+    assert "at most about 20%" in spent[-1].buys.en
+
+
+@pytest.mark.parametrize("cause", ["prefill_bound", "prefill_interference"])
+def test_a_prefix_cache_that_may_find_nothing_is_no_first_step(cause):
+    state = server(flags={"enable_prefix_caching": "false"})
+    found = names(state, cause)
+    assert found
+    assert found[0] != "without.enable_prefix_caching"
+    buys = [r.buys.en for r in offered(state, cause) if "prefix" in r.buys.en]
+    assert buys
+    assert "if the prompts share any" in buys[0]

@@ -39,8 +39,8 @@ _THRESHOLD_RISK = Text(
     "长提示 TTFT 变差；若长提示很多，步仍与之前一样长",
 )
 _CACHING = Text(
-    "prefixes that prompts share are not computed again: fewer tokens in the steps",
-    "共享前缀不再重复计算：步内 token 更少",
+    "prefixes, if the prompts share any, are not computed again: fewer tokens in the steps",
+    "若提示有共享前缀，则不再重复计算：步内 token 更少",
 )
 _APART = Text(
     "Send long prompts to replicas of their own, or prefill on servers of its own (--kv-transfer-config)",
@@ -54,9 +54,10 @@ def candidates(case: Situation) -> Iterator[Candidate]:
     """Chunked prefill and a smaller budget, then a cap on a single prompt's chunk."""
     yield from _budget(case)
     yield from _threshold(case)
+    yield act("gateway", "gateway.long_prompts", _APART, _APART_BUYS, _APART_RISK)
+    # Last: while the cache is off, nobody can see whether prompts share prefixes.
     if case.setup.is_set("enable_prefix_caching") and case.setup.on("enable_prefix_caching") is False:
         yield without(case, "enable_prefix_caching", _CACHING)
-    yield act("gateway", "gateway.long_prompts", _APART, _APART_BUYS, _APART_RISK)
 
 
 def _budget(case: Situation) -> Iterator[Candidate]:
