@@ -57,7 +57,7 @@ def shedding(case: Situation) -> Iterator[Candidate]:
     running, rate = case.mean(case.state.running_end), case.rate(case.state.finished)
     if not (running > 0 and rate >= 0 and math.isfinite(running + rate)):
         return
-    most = rounded_up(max(running + rate * WAIT_S, running + 1))
+    most = rounded_up(case.ranks() * max(running + rate * WAIT_S, running + 1))
     buys = _REFUSE_BUYS.format(wait=WAIT_S)
     if case.has("max_num_queued_reqs") and case.setup.is_set("max_num_queued_reqs") is not True:
         yield turned(case, "max_num_queued_reqs", most, buys, _REFUSE_RISK, "stop_bleeding")

@@ -72,6 +72,10 @@ class Situation(msgspec.Struct, frozen=True):
         seconds = float(self.state.dt[self.inside & np.isfinite(increases)].sum())
         return self.total(increases) / seconds if seconds > 0 else math.nan
 
+    def ranks(self) -> float:
+        """Engines behind one server: limits of the queue hold for all of them together (vllm.md 6.1)."""
+        return self.setup.number("data_parallel_size") or 1.0
+
     def demand(self) -> float:
         """Requests in the engine at the incident's peak, running and waiting ones."""
         return self.peak(self.state.running_end + np.nan_to_num(self.state.waiting_end))

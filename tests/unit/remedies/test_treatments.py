@@ -91,6 +91,11 @@ def test_refusing_by_flag_or_by_gateway():
     assert "gateway.limit" not in names(new, "overload")
 
 
+def test_a_limit_of_the_queue_holds_for_all_ranks_together():
+    two = server(version="0.32.0", data_parallel=2)
+    assert {"--max-num-queued-reqs": "48"} in changes(two, "overload")
+
+
 def test_replicas_for_the_rate_that_comes():
     growing = tuple(phase(seconds=1, waiting=8 * second) for second in range(30))
     assert "about 3 where one is now" in offered(server(phases=growing), "overload")[0].text.en

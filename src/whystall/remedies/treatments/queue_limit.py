@@ -45,19 +45,19 @@ def candidates(case: Situation) -> Iterator[Candidate]:
 
 
 def _offered(case: Situation) -> float:
-    finished, refused = case.rate(case.state.finished), case.rate(case.state.rejections)
+    finished, refused = case.ranks() * case.rate(case.state.finished), case.rate(case.state.rejections)
     return (finished + refused) / finished if finished > 0 else math.nan
 
 
 def _needed(case: Situation) -> float:
-    """Requests in the engine if nobody were refused; at least half again as many as the limit lets in."""
+    """Requests in the server if nobody were refused; at least half again as many as the limit lets in."""
     count = case.total(case.state.e2e.count)
     stay = case.total(case.state.e2e.sum) / count if count > 0 else math.nan
-    load = (case.rate(case.state.finished) + case.rate(case.state.rejections)) * stay
+    load = (case.ranks() * case.rate(case.state.finished) + case.rate(case.state.rejections)) * stay
     return float(np.fmax(load, case.limit("max_num_queued_reqs"))) * MARGIN
 
 
 def _has_room(case: Situation, needed: float) -> bool:
     seats, usage = case.limit("max_num_seqs"), case.peak(case.state.kv_usage_end)
-    running = case.mean(case.state.running_end)
-    return seats >= needed and running > 0 and usage * needed / running < KV_ROOM
+    running, share = case.mean(case.state.running_end), needed / case.ranks()
+    return seats >= share and running > 0 and usage * share / running < KV_ROOM
