@@ -147,12 +147,14 @@ class EventReader:
             pass
         self._layout = learn(self._buffer[:enough], self._wanted)
         while not self.findings.closed:
+            size = len(self._buffer)
             if self._cuttable():
                 yield from self._fast()
-            elif self._layout is None or self._ended or len(self._buffer) > _MAX_PIECE:
-                size = len(self._buffer)
+            elif self._layout is None or self._ended or size > _MAX_PIECE:
                 yield from self._slow(final=self._ended)
-                if self._ended and len(self._buffer) == size:
+            if self._ended and len(self._buffer) == size and not self.findings.closed:
+                yield from self._slow(final=True)  # damage that only the last resort gets past
+                if len(self._buffer) == size:
                     return
             if not self.findings.closed and not self._ended:
                 self._fill()
