@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from whystall.model.diagnosis import Cause, Diagnosis, Onset, Remedy
+from whystall.model.text import plain
 
 from .figures import clock, duration
 from .outline import Answer
@@ -11,6 +12,8 @@ from .printable import clean
 from .titles import cause_first_step, cause_title
 
 LIKELY = 0.5
+SURE = 0.5
+CHANGES = {"prompts.longer": "prompts_grew", "outputs.longer": "outputs_grew", "requests.more": "more_came"}
 SHORT_S = 15.0  # below it more of the same tells more than another signal would
 MARKS = {"healthy": "✔", "bottleneck": "✘", "unknown": "?"}
 
@@ -81,14 +84,22 @@ def _set_off(diagnosis: Diagnosis, lang: str) -> str:
     causes = diagnosis.causes
     trigger = _trigger(causes)
     if trigger is None:
-        # A crowd is no cause of the catalogue, the limit that it met is; it did set it off.
-        surge = next((e for e in diagnosis.evidence if e.id == "requests.surge" and e.anomaly), None)
-        return say("set_off_when", lang, what=clean(surge.text.in_(lang))) if surge else say("no_trigger", lang)
+        return _changed(diagnosis, lang) or say("no_trigger", lang)
     if trigger is not causes[0]:
         return say("set_off_by", lang, what=_inside(cause_title(trigger.id, lang)))
     # The headline names it already: what is left to say is where it led.
     limit = next((cause for cause in causes if cause.role == "limit" and cause.probability >= LIKELY), None)
     return say("led_to", lang, what=_inside(cause_title(limit.id, lang))) if limit else ""
+
+
+def _changed(diagnosis: Diagnosis, lang: str) -> str:
+    """What is new since the onset although no cause of the catalogue bears its name; "" where nothing is."""
+    times = {e.id: e.value for e in diagnosis.evidence if e.anomaly and e.strength >= SURE and e.value is not None}
+    # A crowd is no cause of the catalogue, the limit that it met is; it did set it off.
+    if "requests.surge" in times:
+        return say("set_off_surge", lang, times=plain(times["requests.surge"], 2))
+    changed = next((name for name in CHANGES if name in times), None)
+    return say(CHANGES[changed], lang, times=plain(times[changed], 2)) if changed else ""
 
 
 def _inside(title: str) -> str:

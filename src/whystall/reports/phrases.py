@@ -13,11 +13,13 @@ PHRASES: dict[str, Text] = {
     "unknown": Text("could not tell", "无法判断"),
     # the answer
     "since_start": Text("There from the start of the window", "窗口开始时就已存在"),
-    "since": Text(
-        "Since {at} into the window ({low} to {high}), {clock}", "自窗口第 {at}（区间 {low} 至 {high}）起，{clock}"
-    ),
+    # With what set it off this fits into a line of 80 columns, so that the step is the third.
+    "since": Text("Since {at} ({low} to {high}), {clock}", "自第 {at}（{low} 至 {high}）起，{clock}"),
     "set_off_by": Text("set off by {what}", "触发因素：{what}"),
-    "set_off_when": Text("set off when {what}", "触发因素：{what}"),
+    "set_off_surge": Text("set off by {times}× the usual arrivals", "触发因素：到达量为平常的 {times} 倍"),
+    "prompts_grew": Text("since then prompts are {times}× as long", "此后提示长度为此前的 {times} 倍"),
+    "outputs_grew": Text("since then outputs are {times}× as long", "此后输出长度为此前的 {times} 倍"),
+    "more_came": Text("since then {times}× as many requests come", "此后请求量为此前的 {times} 倍"),
     "led_to": Text("it led to {what}", "由此导致：{what}"),
     "no_trigger": Text("no trigger seen", "未见触发因素"),
     "looked_at": Text("Looked at {seconds} ({start} to {end})", "观察了 {seconds}（{start} 至 {end}）"),

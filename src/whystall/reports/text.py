@@ -21,6 +21,8 @@ from .sparkline import MARK, onset_cell, spark_rows
 
 VERDICT_STYLES = {"healthy": "bold green", "bottleneck": "bold red", "unknown": "bold yellow"}
 SPARK_CELLS = 32  # with a label and two figures beside it, this fits into 80 columns
+NARROW = 72  # below it a line holds too little to cut a step to it, and a timeline gets fewer cells
+NARROW_CELLS = 10
 BAR = 20  # cells of a full probability bar
 _CLAUSE = re.compile(r"[;:.,] | \(|[；：。，（]")
 MEMORY_CELLS = 60
@@ -72,21 +74,21 @@ class Hanging:
 
 def _report(finding: Finding, page: Outline, width: int) -> Group:
     parts: list[RenderableType] = [*_answer(page.answer, width), Line(""), facts_grid(page.facts)]
-    parts += _body(finding, page)
+    parts += _body(finding, page, width)
     for other in page.others:
         parts += [Line(""), Rule(Line(say("other_engine", page.lang, id=other.name)), style="dim"), Line("")]
         parts += [*_answer(other.answer, width), *_causes(other)]
     return Group(*parts)
 
 
-def _body(finding: Finding, page: Outline) -> list[RenderableType]:
+def _body(finding: Finding, page: Outline, width: int) -> list[RenderableType]:
     parts: list[RenderableType] = []
     for warning in (page.table("warnings"), page.engines):
         parts += table_section(warning)
     parts += _causes(page)
     if page.impact:
         parts += [heading(_noted(page.impact_title, page.impact_note, page.lang)), facts_grid(page.impact, indent=2)]
-    parts += _timeline(finding, page.lang)
+    parts += _timeline(finding, page.lang, width)
     parts += _remedies(page.table("remedies"))
     for id in ("not_offered", "ruled_out"):
         parts += table_section(page.table(id))
@@ -107,7 +109,8 @@ def _answer(answer: Answer, width: int) -> list[RenderableType]:
     first = Line.assemble(
         (f"{answer.mark} {answer.word.upper()}", VERDICT_STYLES[answer.verdict]), "  ", (answer.headline, "bold")
     )
-    step = shortened(answer.first, width - cell_len(answer.note)) + answer.note
+    step = answer.first if width < NARROW else shortened(answer.first, width - cell_len(answer.note))
+    step += answer.note
     return [first, Line(answer.since), Line(step)]
 
 
@@ -208,14 +211,15 @@ def _grid(table: Table) -> Grid:
     return grid
 
 
-def _timeline(finding: Finding, lang: str) -> list[RenderableType]:
-    rows = spark_rows(finding, lang, SPARK_CELLS)
+def _timeline(finding: Finding, lang: str, width: int) -> list[RenderableType]:
+    cells = SPARK_CELLS if width >= NARROW else NARROW_CELLS
+    rows = spark_rows(finding, lang, cells)
     if not rows:
         return []
     grid = Grid.grid(padding=(0, 2, 0, 0))
     grid.add_column(style="dim", overflow="fold")
-    grid.add_column(no_wrap=True, width=SPARK_CELLS)
-    grid.add_column(no_wrap=True)
+    grid.add_column(no_wrap=True, width=cells)
+    grid.add_column(no_wrap=width >= NARROW, overflow="fold")
     for row in rows:
         grid.add_row(Line(row.label), Line(row.cells, style="cyan"), Line(row.span))
     at = onset_cell(finding, len(rows[0].cells))

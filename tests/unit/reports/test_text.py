@@ -16,7 +16,7 @@ ANSI = re.compile("\x1b\\[[0-9;]*m")
 def test_the_answer_stands_in_the_first_three_lines():
     first, second, third = render(findings.bottleneck(), "text", width=120).splitlines()[:3]
     assert first.startswith("✘ BOTTLENECK  KV blocks are used up: 2,496 of 2,500")
-    assert second == "Since 14 s into the window (13 s to 15 s), 14:13:34 UTC; set off by bursts of requests."
+    assert second == "Since 14 s (13 s to 15 s), 14:13:34 UTC; set off by bursts of requests."
     assert third == "Do first: Keep the KV cache in fp8: --kv-cache-dtype fp8 (needs a restart)"
 
 
@@ -123,3 +123,16 @@ def test_the_step_takes_one_line_of_80_columns():
     lines = render(findings.bottleneck(), "text").splitlines()
     step = next(at for at, line in enumerate(lines) if line.startswith("Do first"))
     assert lines[step + 1] == ""
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_a_narrow_terminal_loses_neither_the_step_nor_the_labels(lang):
+    found = findings.bottleneck()
+    narrow = "".join(render(found, "text", lang, width=40).split())
+    wide = render(found, "text", lang, width=200).splitlines()
+    assert "".join(wide[2].split()) in narrow
+    assert found.timeline is not None
+    for panel in found.timeline.panels:
+        for line in panel.lines:
+            if "".join(line.label.in_(lang).split()) in "".join("".join(wide).split()):
+                assert line.label.in_(lang).split()[0][:6] in narrow
