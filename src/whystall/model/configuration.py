@@ -13,8 +13,9 @@ class Configuration(msgspec.Struct, frozen=True):
     """The configuration of one server. None and "" mean that nothing said so.
 
     ``flags`` holds what the operator set, by the flag's name without dashes and with underscores (``max_num_seqs``),
-    as text. ``limits`` may hold max_num_seqs, max_num_batched_tokens, num_gpu_blocks, block_size, max_model_len,
-    max_num_queued_reqs, max_num_queued_tokens, long_prefill_token_threshold, kv_cache_tokens, gpu_memory_utilization.
+    as text. ``limits`` may hold max_num_seqs, max_num_batched_tokens, num_gpu_blocks, num_gpu_blocks_override,
+    block_size, max_model_len, max_num_queued_reqs, max_num_queued_tokens, long_prefill_token_threshold,
+    kv_cache_tokens, gpu_memory_utilization.
     """
 
     version: str = ""

@@ -14,8 +14,8 @@ from .version import numbers
 _SUFFIX = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "K": 2**10, "M": 2**20, "G": 2**30}
 _NUMBER = re.compile(r"([+-]?\d{1,20}(?:\.\d{1,12})?(?:e[+-]?\d{1,2})?)([kKmMgG]?)")
 _ON, _OFF = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
-# Switches that vLLM never turns on by itself on a GPU: where the server reports one as on, somebody set it.
-_ONLY_BY_FLAG = ("enforce_eager",)
+# What vLLM never turns on or sets by itself on a GPU: where the server reports it, somebody set it.
+_ONLY_BY_FLAG = ("enforce_eager", "num_gpu_blocks_override")
 # Fields of a configuration by the flag that they come from.
 _FIELDS = {
     "enforce_eager": "enforce_eager",
@@ -69,7 +69,8 @@ class Setup(msgspec.Struct, frozen=True):
         flags = self.configuration.flags
         if flags:
             return name in flags
-        return True if name in _ONLY_BY_FLAG and switch_of(self._reported(name) or "") else None
+        reported = self._reported(name) or ""
+        return True if name in _ONLY_BY_FLAG and (switch_of(reported) or number_of(reported)) else None
 
     def text(self, name: str) -> str | None:
         """The value in force after the changes, None where it is not known."""

@@ -273,3 +273,14 @@ def test_a_prefix_cache_that_may_find_nothing_is_no_first_step(cause):
     buys = [r.buys.en for r in offered(state, cause) if "prefix" in r.buys.en]
     assert buys
     assert "if the prompts share any" in buys[0]
+
+
+def test_an_override_of_the_blocks_is_known_from_the_page_alone():
+    """A live server without its log: the page's cache_config_info has the label, "None" where nobody set it."""
+    shown = server(limits={"num_gpu_blocks_override": 2500})
+    unseen = msgspec.structs.replace(shown.configuration, flags={})
+    state = msgspec.structs.replace(shown, configuration=unseen)
+    assert offered(state, "kv_capacity")[0].change == {"--num-gpu-blocks-override": ""}
+    plain = msgspec.structs.replace(unseen, limits=tuple(x for x in unseen.limits if "override" not in x.name))
+    other = offered(msgspec.structs.replace(shown, configuration=plain), "kv_capacity")
+    assert {"--num-gpu-blocks-override": ""} not in [remedy.change for remedy in other]

@@ -58,6 +58,7 @@ BUDGET = "compilation_config.compile_ranges_endpoints"
 CACHE_LABELS = {
     "block_size": "block_size",
     "num_gpu_blocks": "num_gpu_blocks",
+    "num_gpu_blocks_override": "num_gpu_blocks_override",
     "gpu_memory_utilization": "gpu_memory_utilization",
     "enable_prefix_caching": "enable_prefix_caching",
     "cache_dtype": "kv_cache_dtype",
@@ -71,6 +72,7 @@ LIMITS = {
     "max_num_active_seqs": "max_num_active_seqs",
     "max_num_scheduled_tokens": "max_num_scheduled_tokens",
     "num_gpu_blocks": "num_gpu_blocks",
+    "num_gpu_blocks_override": "num_gpu_blocks_override",
     "block_size": "block_size",
     "max_model_len": "max_model_len",
     "max_num_queued_reqs": "max_num_queued_reqs",
