@@ -1,6 +1,6 @@
 """Each fault of the emulator, diagnosed from what the emulated server shows. Emulated accuracy is no real accuracy.
 
-A run of 90 s of emulated time, the fault from 30 s on, over the signals metrics, GPU and log. Prints what was found
+A run of 90 s of emulated time, the fault from 30 s on, over the signals metrics, GPU, log and client. Prints what was found
 and appends a JSON line to ``benchmarks/results/faults.jsonl``.
 
     python benchmarks/accuracy/faults.py [ID …]
@@ -29,7 +29,6 @@ from whystall.pipeline import diagnose
 from whystall.sources.files.recording import read_recording
 
 ROOT = Path(__file__).resolve().parents[2]
-ONLY_CLIENT = {"network", "gateway"}
 # What is right too: the limit where the id is the trigger, or the trigger where it is the limit.
 ALSO = {
     "longer_prompts": {"prefill_bound", "prefill_interference"},
@@ -93,7 +92,7 @@ def main() -> int:
         with tempfile.TemporaryDirectory() as folder:
             verdict, causes = found(fault, Path(folder), 0.0 if fault in ("weight_loading", "warm_up") else 30.0)
         good = {fault} | ALSO.get(fault, set())
-        if fault == "healthy" or fault in ONLY_CLIENT:
+        if fault == "healthy":
             right = verdict == "healthy"
         elif fault in ("low_demand", "client_limited"):
             right = verdict == "healthy" and (not causes or causes[0] in good)

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from whystall.emulator.engine.content import OwnContent
 from whystall.emulator.engine.request import Request
 
 from .openai import Ask
@@ -71,6 +72,13 @@ class Answer(msgspec.Struct):
         text = "".join(generated(request.id, place) for place in range(request.output_tokens))
         body = {"message": {"role": "assistant", "content": text}} if self.ask.chat else {"text": text}
         return {"index": index, **body, "logprobs": None, "finish_reason": request.reason, "stop_reason": None}
+
+
+def event_bytes(model: str) -> int:
+    """Size of the event that streams one token of a completion."""
+    ask = Ask(prompts=([0],), output_tokens=2, max_tokens=2, stream=True, usage=False, chat=False, priority=0, salt="")
+    answer = Answer(f"cmpl-{'0' * 32}", 1_790_000_000, model, ask, [Request(1, 1, 2, OwnContent())])
+    return len(answer.chunk(0, 0, 1))
 
 
 def _event(body: dict[str, Any]) -> bytes:

@@ -25,8 +25,9 @@ from .http_meters import HttpMeters
 from .log import INTERVAL_S, LogWriter
 from .meters import Meters
 from .page import Labels, PageTemplate, Value
-from .traffic import Traffic, TrafficPlan
+from .traffic import OWN_ID, Traffic, TrafficPlan
 
+_REFUSAL_S = 0.002  # until an error is answered
 Action = Callable[["Deployment", float], None]
 
 
@@ -75,12 +76,13 @@ class Deployment:
         self.hung = False  # steps no longer come back
         self.ready_at = start
         self.leaked_bytes = 0.0  # of the API process
-        self.network_s = 0.0  # that an answer is under way
+        self.network_s = 0.0  # that a request is under way before the server has it
         self.buffer_bytes = 0  # that something before the server collects before it passes a stream on
         self.weights = [1.0] * serving.replicas  # the balancer's preference; equal ones look at the load
         self.refused: dict[str, int] = {}
         self.http = HttpMeters(self.template)
         self.on_end: Callable[[Request, float], None] | None = None
+        self.on_unserved: Callable[[Request, float, str], None] | None = None  # of its own load: time, client's error
         self._timeline: list[tuple[float, int, Action]] = []
         self._order = count()
         for replica in self.replicas:
@@ -136,9 +138,9 @@ class Deployment:
 
     def restart(self, serving: Serving, t: float, down_s: float = 30.0) -> None:
         """Stop, and come back ``down_s`` later as ``serving`` says: requests are lost, counters start anew."""
-        for replica in self.replicas:
-            for request in [*replica.engine.scheduler.running.values(), *replica.engine.scheduler.waiting]:
-                self.traffic.answered(request, t + down_s)
+        for request in self._inside():
+            self._unserved(request, t, "ServerDisconnectedError")
+            self.traffic.answered(request, t + down_s)
         self.serving = serving
         self.start = t + down_s
         self.template = PageTemplate(serving.version)
@@ -151,7 +153,17 @@ class Deployment:
         self.hold_until(self.start)
         self.log.startup(self.start, f"{serving.version}.0", serving.options, serving.profile, serving.flags)
 
+    def die(self, t: float) -> None:
+        """The engine is gone: who was inside gets an error, and so does everybody after."""
+        self.alive = False
+        for request in self._inside():
+            self._unserved(request, t, "http 500")
+
     # -- requests
+
+    def _inside(self) -> list[Request]:
+        schedulers = [replica.engine.scheduler for replica in self.replicas]
+        return [request for s in schedulers for request in [*s.running.values(), *s.waiting]]
 
     def choose(self) -> Replica:
         """The replica for the next request: the least loaded, as far as the balancer's weights let it."""
@@ -174,16 +186,26 @@ class Deployment:
         room = self.serving.options.max_model_len - 1
         request.prompt_tokens = request.tokens = min(request.prompt_tokens, room)
         if request.arrival < self.ready_at:  # nobody listens yet
+            self._unserved(request, request.arrival, "ClientConnectorError")
             self.traffic.answered(request, self.ready_at)
             return
+        if not self.alive:  # its clients give up
+            self.served("/v1/completions", "POST", "5xx", _REFUSAL_S)
+            self._unserved(request, request.arrival + _REFUSAL_S, "http 500")
+            return
         if self.refusal():
-            self.served("/v1/completions", "POST", "5xx", 0.002)
+            self.served("/v1/completions", "POST", "5xx", _REFUSAL_S)
+            self._unserved(request, request.arrival + _REFUSAL_S, "http 503")
             self.traffic.answered(request, request.arrival)
             return
         self.submit(request, self.choose())
 
+    def _unserved(self, request: Request, t: float, error: str) -> None:
+        if self.on_unserved is not None and request.id >= OWN_ID:
+            self.on_unserved(request, t, error)
+
     def _ended(self, request: Request, t: float) -> None:
-        if request.id >= 1_000_000:
+        if request.id >= OWN_ID:
             self.served("/v1/completions", "POST", "2xx", t - request.arrival)
         self.traffic.answered(request, t)
         if self.on_end is not None:

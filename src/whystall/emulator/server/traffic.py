@@ -13,6 +13,7 @@ from whystall.emulator.engine.request import Request
 from whystall.emulator.engine.workload import LengthClass
 
 Send = Callable[[Request], None]
+OWN_ID = 1_000_000  # requests of this load have numbers from here on, those that come over HTTP below
 
 
 class TrafficPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,7 +34,7 @@ class TrafficPlan(msgspec.Struct, frozen=True, kw_only=True):
 class Traffic:
     """Sends what ``plan`` says; the plan may be replaced while it runs. ``send`` is given requests in order of time."""
 
-    def __init__(self, plan: TrafficPlan, send: Send, *, start: float, seed: int, first_id: int = 1_000_000) -> None:
+    def __init__(self, plan: TrafficPlan, send: Send, *, start: float, seed: int, first_id: int = OWN_ID) -> None:
         self.plan = plan
         self.send = send
         self.start = start

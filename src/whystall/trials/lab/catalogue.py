@@ -186,7 +186,6 @@ def _of_fault(name: str) -> Experiment:
     fault = FAULTS[name]
     at_start = name in ("weight_loading", "warm_up", "startup_failure", "launch_bound")
     shared = 1024 if name == "prefix_cache_loss" else 0
-    seen_by_client = name in ("network", "gateway")
     return Experiment(
         id=name,
         title=Text(name.replace("_", " ")),
@@ -197,5 +196,5 @@ def _of_fault(name: str) -> Experiment:
             replicas=2 if name == "replica_imbalance" else 1,
         ),
         planned=(parse_fault(name if at_start else f"{name}@30"),),
-        cause="" if seen_by_client or name == "low_demand" else name,
+        cause="" if name == "low_demand" else name,
     )

@@ -7,7 +7,7 @@ import msgspec
 from whystall.emulator.engine.request import Request
 from whystall.emulator.server.deployment import Deployment, Serving
 
-from .mechanism import add, options, profiles
+from .mechanism import add, profiles
 
 
 def frontend_cpu(d: Deployment, _t: float, severity: float) -> None:
@@ -58,10 +58,16 @@ def structured(d: Deployment, _t: float, severity: float) -> None:
         replica.engine.on_submit.append(hold)
 
 
+def two_adapters(serving: Serving, _severity: float) -> Serving:
+    """Started with LoRA, two adapters in a batch at most."""
+    changed = msgspec.structs.replace(serving.options, max_loras=2)
+    flags = {**serving.flags, "enable_lora": True, "max_loras": 2}
+    return msgspec.structs.replace(serving, options=changed, flags=flags)
+
+
 def lora(d: Deployment, _t: float, severity: float) -> None:
-    """Requests ask for more adapters than a batch may hold, and swapping one in costs a step."""
-    options(d, max_loras=1)
-    adapters = max(int(3 * severity), 2)
+    """Requests ask for more adapters than a batch may hold: who asks for another waits until one has left."""
+    adapters = max(int(12 * severity), 3)
 
     def tag(request: Request) -> None:
         request.adapter = 1 + request.id % adapters
@@ -79,7 +85,7 @@ def memory_leak(d: Deployment, t: float, severity: float) -> None:
 
 
 def network(d: Deployment, _t: float, severity: float) -> None:
-    """Every answer is under way for longer, outside of the server."""
+    """Every request is under way for longer before the server has it."""
     d.network_s += 0.4 * severity
 
 

@@ -22,7 +22,7 @@ def engine_hang(d: Deployment, t: float, _severity: float) -> None:
 
 
 def engine_dead(d: Deployment, t: float, _severity: float) -> None:
-    d.alive = False
+    d.die(t)
     d.log.line(t, "EngineCore encountered a fatal error.", level="ERROR", process="EngineCore", place="core.py:1510")
     d.log.line(t, "AsyncLLM output_handler failed.", level="ERROR", place="async_llm.py:906")
 

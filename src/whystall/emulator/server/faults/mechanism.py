@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import msgspec
 
-from whystall.emulator.engine.options import EngineOptions
 from whystall.emulator.engine.profile import StepProfile
 from whystall.emulator.engine.workload import LengthClass
 from whystall.emulator.server.deployment import Deployment
@@ -30,15 +29,6 @@ def add(**seconds: float) -> Callable[[StepProfile], StepProfile]:
         return msgspec.structs.replace(profile, **{k: getattr(profile, k) + v for k, v in seconds.items()})
 
     return change
-
-
-def options(deployment: Deployment, **changes: object) -> None:
-    """Every engine goes on with other limits."""
-    for replica in deployment.replicas:
-        changed: EngineOptions = msgspec.structs.replace(replica.engine.options, **changes)
-        replica.engine.options = changed
-        replica.engine.scheduler.set_options(changed)
-        replica.engine.limited = (changed.max_num_queued_reqs, changed.max_num_queued_tokens) != (None, None)
 
 
 def traffic(deployment: Deployment, change: Callable[[TrafficPlan], TrafficPlan]) -> None:
