@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -32,8 +33,16 @@ def _requests(state: EngineState) -> TimelinePanel:
         seats.value if near and seats is not None else None,
         Text("max_num_seqs") if near else None,
     )
-    lines = _seen(running, TimelineLine("waiting", Text("waiting", "等待"), state.waiting_end))
+    lines = _seen(_queue_limited(running, state), TimelineLine("waiting", Text("waiting", "等待"), state.waiting_end))
     return TimelinePanel("requests", Text("Requests", "请求"), "req", lines)
+
+
+def _queue_limited(running: TimelineLine, state: EngineState) -> TimelineLine:
+    """The queue limit, which counts running requests too, in place of the seats where it refuses requests."""
+    limit = state.limit("max_num_queued_reqs")
+    if limit is None or not np.nansum(state.rejections) > 0:
+        return running
+    return msgspec.structs.replace(running, limit=limit.value, limit_label=Text("max_num_queued_reqs"))
 
 
 def _kv(state: EngineState) -> TimelinePanel:

@@ -89,3 +89,19 @@ def test_the_clients_tokens_and_requests_are_the_servers():
 
 def test_every_law_is_said_in_two_languages(steady):
     assert all(law.text.zh != law.text.en for law in identities(steady))
+
+
+def test_a_queue_that_still_grows_proves_nothing() -> None:
+    """Most of the waiting is of requests that have not finished: their time is in the integral alone."""
+    state = state_of({**STEADY, "seconds": 20}, {**STEADY, "seconds": 60, "waiting": 400})
+    found = next(identity for identity in state.identities if identity.id == "I2")
+    assert found.value is not None
+    assert found.holds is None
+
+
+def test_a_gauge_that_jumps_between_scrapes_proves_nothing() -> None:
+    state = state_of({**STEADY, "seconds": 60})
+    flicker = np.arange(60) % 2 * 4.0
+    start, end = np.concatenate(([0.0], flicker[:-1])), flicker
+    few = msgspec.structs.replace(state, running_start=start, running_end=end)
+    assert next(identity for identity in identities(few) if identity.id == "I1").holds is not False

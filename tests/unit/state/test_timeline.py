@@ -3,6 +3,7 @@ import numpy as np
 
 import hostile
 from states import blank, state_of
+from whystall.model.text import Text
 from whystall.pipeline import states_of
 from whystall.state.timeline import timeline
 
@@ -40,3 +41,11 @@ def test_panels_of_what_was_not_seen_are_left_out():
 def test_refusals_have_a_panel_when_there_are_some():
     assert "rejections" in panels(state_of({**PHASE, "refused": 1}))
     assert "rejections" not in panels(state_of(PHASE))
+
+
+def test_the_queue_limit_is_drawn_where_it_refuses():
+    argv = ("--max-num-queued-reqs", "12")
+    refusing, calm = (state_of({**PHASE, "refused": refused}, argv=argv) for refused in (1, 0))
+    line = panels(refusing)["requests"].lines[0]
+    assert (line.limit, line.limit_label) == (12, Text("max_num_queued_reqs"))
+    assert panels(calm)["requests"].lines[0].limit_label != Text("max_num_queued_reqs")
