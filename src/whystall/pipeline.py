@@ -97,7 +97,7 @@ def _nothing_scraped(recording: Recording) -> TooLittleData:
 def _notices(recording: Recording, states: list[EngineState]) -> tuple[Notice, ...]:
     """What was handled on the way in, and what was seen of the server itself."""
     found = [Notice(w.id, w.text) for w in recording.warnings]
-    if recording.metrics.failed:
+    if recording.metrics.failed and "failed_scrapes" not in {notice.id for notice in found}:
         text = Text("{n} scrapes failed; their time is bridged", "{n} 次采样失败；其时间已跨越").format(
             n=len(recording.metrics.failed)
         )

@@ -192,6 +192,13 @@ def test_failed_scrapes_and_unknown_names_are_named():
     assert all(text.zh != text.en for text in warned.values())
 
 
+def test_what_the_reader_said_of_failed_scrapes_is_not_said_twice():
+    recording = hostile.with_table(hostile.calm(), failed=(FailedScrape(START + 3.5, "TimeoutError"),))
+    told = InputWarning("failed_scrapes", Text("1 of 9 scrapes failed", "9 次抓取中有 1 次失败"))
+    recording = msgspec.structs.replace(recording, warnings=(told,))
+    assert [notice.text for notice in diagnose(recording).diagnosis.warnings] == [told.text]
+
+
 def test_several_engines_are_diagnosed_each_and_the_worst_stands_outside():
     calm, full = hostile.several_engines(hostile.window(hostile.CALM, hostile.CALM), 3), hostile.incident()
     rows = [row for row, key in enumerate(calm.metrics.keys) if key.label("engine") == "1"]

@@ -22,7 +22,7 @@ def headline(
     if verdict == "bottleneck":
         return named(causes[0], entries[causes[0].id], evidence)
     if verdict == "unknown":
-        return Text("Cannot tell: {why}", "无法判断：{why}").format(why=why)
+        return Text("Could not tell: {why}", "无法判断：{why}").format(why=why)
     extra = Text("; {why}", "；{why}").format(why=why) if why.en else Text("", "")
     return Text("Healthy: {figures}{extra}", "健康：{figures}{extra}").format(figures=_figures(impact), extra=extra)
 

@@ -256,8 +256,8 @@ def _window(state: EngineState) -> Window:
 
 def _too_little(state: EngineState, usable: int, target: str, notices: tuple[Notice, ...]) -> Diagnosis:
     text = Text(
-        "Cannot tell: too little data, {n} usable intervals between scrapes",
-        "无法判断：数据太少，仅 {n} 个可用采样间隔",
+        "Could not tell: too little data, usable intervals between scrapes: {n}",
+        "无法判断：数据太少，可用的采样间隔：{n}",
     )
     entries = catalogue()
     return Diagnosis(

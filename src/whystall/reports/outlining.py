@@ -44,7 +44,9 @@ def outline(finding: Finding, lang: str) -> Outline:
         evidence=evidence_rows(diagnosis, lang),
         tables=tables(diagnosis, lang),
         memory=_memory(diagnosis.memory, lang),
-        signals=", ".join(say_or(f"signal_{signal}", signal, lang) for signal in diagnosis.coverage.signals)
+        signals=say("comma", lang).join(
+            say_or(f"signal_{signal}", signal, lang) for signal in diagnosis.coverage.signals
+        )
         or say("signals_none", lang),
         unknown_names=_unknown_names(diagnosis.coverage.unknown_names, lang),
         engines=_engines(diagnosis, lang),
@@ -117,7 +119,7 @@ def _part(part: MemoryPart, whole: float, lang: str) -> PartRow:
 def _unknown_names(names: tuple[str, ...], lang: str) -> str:
     shown = [clean(name) for name in names[:MOST_NAMES]]
     rest = len(names) - len(shown)
-    return ", ".join(shown + ([say("more", lang, count=rest)] if rest else []))
+    return say("comma", lang).join(shown + ([say("more", lang, count=rest)] if rest else []))
 
 
 def _engines(diagnosis: Diagnosis, lang: str) -> Table | None:

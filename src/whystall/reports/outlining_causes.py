@@ -35,7 +35,7 @@ def evidence_rows(diagnosis: Diagnosis, lang: str) -> tuple[EvidenceRow, ...]:
 def limit_text(limit: Limit | None, lang: str) -> str:
     if limit is None:
         return ""
-    how = ", ".join(part for part in (say(limit.known, lang), clean(limit.source)) if part)
+    how = say("comma", lang).join(part for part in (say(limit.known, lang), clean(limit.source)) if part)
     return say("limit_value", lang, name=clean(limit.name), value=number(limit.value), how=how)
 
 

@@ -120,7 +120,7 @@ def _missing(diagnosis: Diagnosis, lang: str) -> Table:
     rows: list[tuple[str, ...]] = [
         (
             say_or(f"signal_{one.signal}", clean(one.signal), lang),
-            ", ".join(cause_title(cause, lang) for cause in one.would_settle),
+            say("comma", lang).join(cause_title(cause, lang) for cause in one.would_settle),
             clean(one.how.in_(lang)),
         )
         for one in diagnosis.coverage.missing

@@ -20,6 +20,8 @@ _LABELS = {
 def gpu_memory(state: EngineState) -> GpuMemory | None:
     """Weights, KV, graphs as the log reports them, the rest of what is used, and what is free; None without either source."""
     configuration, gpu = state.configuration, state.gpu
+    if configuration.device == "cpu":
+        return None  # its pool lies in the host's memory
     reported = {
         "weights": configuration.weights_bytes,
         "kv": configuration.kv_cache_bytes,

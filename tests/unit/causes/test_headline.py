@@ -23,4 +23,4 @@ def test_an_idle_one_says_what_it_waits_for() -> None:
 
 
 def test_an_open_question_is_one() -> None:
-    assert told("unknown", Impact(), Text("tokens come late")).en == "Cannot tell: tokens come late"
+    assert told("unknown", Impact(), Text("tokens come late")).en == "Could not tell: tokens come late"

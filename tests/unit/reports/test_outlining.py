@@ -77,3 +77,9 @@ def test_every_text_is_clean():
     found = list(texts(outline(findings.hostile("\x1b[31m\u202e"), "zh")))
     assert len(found) > 50
     assert not [text for text in found if "\x1b" in text or "\u202e" in text]
+
+
+def test_a_chinese_list_has_its_own_comma():
+    page = of("zh")
+    assert "、" in page.signals
+    assert ", " not in page.signals

@@ -50,3 +50,7 @@ def test_parts_are_named_in_two_languages():
 def test_nvml_alone_tells_used_from_free():
     memory = gpu_memory(blank(np.ones(3), gpu=gpu(90e9, 150e9)))
     assert {part.id: part.bytes for part in memory.parts} == {"other": 90e9, "free": 60e9}
+
+
+def test_a_server_without_a_gpu_has_no_such_page():
+    assert gpu_memory(blank(np.ones(3), configuration=msgspec.structs.replace(REPORTED, device="cpu"))) is None
