@@ -25,11 +25,18 @@ def impact(scene: Scene) -> Impact:
         itl_mean_s=_seen(mean_of(state.itl, inside)),
         queue_s=_seen(scene.queue_delay_s) if np.isfinite(state.waiting_end[inside]).any() else None,
         tokens_per_s=_seen(scene.rate(state.generation_tokens)),
-        errors_per_s=_seen(scene.rate(state.http_errors)),
+        errors_per_s=_seen(_errors(scene)),
         rejected_per_s=_seen(scene.rate(state.rejections)),
         requests_affected_ratio=_affected(scene, finished),
         window_s=scene.seconds,
     )
+
+
+def _errors(scene: Scene) -> float:
+    """Errors a second: the server's 5xx, or what the client met where that is more (time-outs, lost connections)."""
+    client = scene.state.client
+    met = scene.rate(client.errors) if client is not None else math.nan
+    return float(np.fmax(scene.rate(scene.state.http_errors), met))
 
 
 def _affected(scene: Scene, finished: float) -> float | None:

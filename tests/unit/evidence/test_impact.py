@@ -1,7 +1,12 @@
+import msgspec
+import numpy as np
 import pytest
 
+import hostile
 from scenes import scene_of
 from whystall.evidence.impact import impact
+from whystall.evidence.scene import Scene
+from whystall.model.engine_state import ClientState
 from whystall.model.slo import Slo
 
 QUEUED = {"seconds": 30, "waiting": 40, "queue_s": 8}
@@ -34,3 +39,12 @@ def test_a_promise_decides_who_is_late() -> None:
 def test_what_was_not_seen_is_none() -> None:
     found = impact(scene_of({"rate": 0.0, "running": 0}))
     assert (found.ttft_p95_s, found.itl_p95_s, found.e2e_p95_s) == (None, None, None)
+
+
+def test_errors_that_only_the_client_met_are_errors() -> None:
+    scene = scene_of({"seconds": 30})
+    assert impact(scene).errors_per_s == 0.0
+    each, none = np.ones(len(scene.state.dt)), np.zeros(len(scene.state.dt))
+    view = ClientState(hostile.client(30), 2 * each, each, none, none, 0.0, 1.0)
+    state = msgspec.structs.replace(scene.state, client=view)
+    assert impact(Scene(state)).errors_per_s == pytest.approx(1.0)
