@@ -2,34 +2,40 @@
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from whystall.cli import demo, run
+from whystall.cli.incident import EMULATED, RECORDED, Incident, phases
 from whystall.model.recording import Recording
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def faster(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same demo in a quarter of its time."""
-    monkeypatch.setattr(demo, "SPEED", 10.0)
+    """The same demos in less time."""
+    monkeypatch.setattr(demo, "EMULATED", msgspec.structs.replace(EMULATED, speed=4.0))
+    monkeypatch.setattr(demo, "RECORDED", msgspec.structs.replace(RECORDED, speed=10.0))
 
 
-@pytest.mark.usefixtures("faster")
-def test_finds_what_it_planted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(("arguments", "incident"), [([], EMULATED), (["--recording"], RECORDED)])
+def test_finds_what_it_planted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], incident: Incident
+) -> None:
     page = tmp_path / "page.html"
-    assert run(["demo", "-o", str(page)]) == 0
-    out = capsys.readouterr().out
-    assert "kv_capacity" in out
-    last = out.strip().splitlines()[-1]
+    assert run(["demo", *arguments, "-o", str(page)]) == 0
+    seen = capsys.readouterr()
+    assert f"{incident.at_s:.0f} s" in seen.out.partition("BOTTLENECK")[0]
+    last = seen.out.strip().splitlines()[-1]
     found = re.search(r"found kv_capacity at ([\d.]+) s", last)
     assert found, last
-    assert abs(float(found[1]) - demo.PLANTED_AT_S) <= 5
+    assert abs(float(found[1]) - incident.at_s) <= 8
     assert str(page) in last
+    assert "Traceback" not in seen.err
     diagnosis = embedded(page)
-    assert diagnosis["causes"][0]["id"] == demo.PLANTED
+    assert diagnosis["causes"][0]["id"] == incident.cause
     assert diagnosis["target"].startswith("http://127.0.0.1:")
 
 
@@ -40,9 +46,18 @@ def embedded(page: Path) -> dict:
     return next(block for block in decoded if isinstance(block, dict) and block.get("schema") == "whystall.diagnosis/1")
 
 
-@pytest.mark.usefixtures("faster")
+def test_the_load_changes_in_length_only_and_lasts() -> None:
+    before, after = phases(EMULATED)
+    assert before.rate == after.rate
+    assert before.mix[0].output == after.mix[0].output
+    assert after.mix[0].prompt[0] > before.mix[0].prompt[1]
+    assert before.seconds * EMULATED.speed == EMULATED.at_s
+    assert (before.seconds + after.seconds) * EMULATED.speed > EMULATED.seconds
+    assert EMULATED.seconds / EMULATED.speed < 60
+
+
 def test_speaks_chinese(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["demo", "--lang", "zh", "-o", str(tmp_path / "page.html")]) == 0
+    assert run(["demo", "--recording", "--lang", "zh", "-o", str(tmp_path / "page.html")]) == 0
     assert "找到了 kv_capacity" in capsys.readouterr().out
 
 
@@ -53,10 +68,10 @@ def test_says_so_where_it_did_not_find_it(
 
     healthy = read_recording(data / "recordings" / "healthy")
 
-    async def watch(lang: str) -> Recording:
+    async def watch(_incident: Incident, _tell: Callable[[str], None], _show: object) -> Recording:
         return msgspec.structs.replace(healthy)
 
-    monkeypatch.setattr(demo, "_watch", watch)
+    monkeypatch.setattr(demo, "watch", watch)
     assert run(["demo", "-o", str(tmp_path / "page.html")]) == demo.NOT_FOUND
     assert "NOT found, the answer was healthy" in capsys.readouterr().out
 

@@ -25,6 +25,7 @@ from .tokens import detokenized_id, generated
 _METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _LEAST_SLEEP_S = 0.002  # at high speed the engine has more events than are worth waking for
 _LONGEST_SLEEP_S = 0.25
+_CLIENT_GONE = 499  # as nginx calls it
 _UNCOUNTED = {"/metrics", "/health", "/load", "/ping", "/version", "/server_info"}
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -119,6 +120,12 @@ class Face:
         except web.HTTPException as error:
             status = error.status
             response = web.json_response({"detail": error.reason}, status=status)
+        except ConnectionResetError:  # its client is gone
+            status = _CLIENT_GONE
+            response = web.Response(status=status)
+        except asyncio.CancelledError:  # in the middle of an answer that had begun well
+            status = 200
+            raise
         finally:
             if request.path not in _UNCOUNTED:
                 seconds = self.clock.now() - begun
