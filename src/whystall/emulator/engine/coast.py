@@ -39,8 +39,7 @@ def coast(engine: Engine, until: float) -> None:
             break
         journal.free_blocks.append(pool.free_count)
         if due:
-            for request, block in zip(due, pool.take(len(due)), strict=True):
-                request.blocks.append(block)
+            pool.grow(due)
         journal.gap.append(end - before)
         before = end
         free_at += max(least, fixed + slope * context)

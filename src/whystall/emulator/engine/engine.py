@@ -134,7 +134,11 @@ class Engine:
                 if not in_flight and not self._idle(until):
                     return
                 continue
-            if self.coasting and scheduler.calm and not (in_flight[0][0].chunks or in_flight[-1][0].chunks):
+            if (
+                self.coasting
+                and not (in_flight[-1][0].chunks or in_flight[0][0].chunks or self.pause)
+                and scheduler.calm
+            ):
                 coast(self, until)
             batch, end = in_flight[0]
             end = max(end, self.now)

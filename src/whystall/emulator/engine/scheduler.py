@@ -9,6 +9,7 @@ it changes. Where a step cannot serve everybody, or prefill chunks are under way
 from __future__ import annotations
 
 from bisect import insort
+from collections.abc import Sequence
 from operator import attrgetter
 
 from . import admission, careful
@@ -204,7 +205,11 @@ class Scheduler:
             batch = careful.advance(self)
             self.blocked = False  # a prefill chunk may have cached what the head of the queue shares
         else:
-            preempted = self._grow_short(due) if short else self._grow(due)
+            preempted: Sequence[Request] = ()
+            if short:
+                preempted = self._grow_short(due)
+            elif due:
+                self.pool.grow(due)
             batch = Batch(step, self.decodes, self.context)
             batch.preempted = preempted
         self.horizon = max(self.horizon, min(step + 1, self.updated + 2))
@@ -224,15 +229,8 @@ class Scheduler:
                 self.leave(request)
                 request.stand = Stand.DRAINED
 
-    def _grow(self, due: list[Request]) -> list[Request]:
-        """A block for each request whose last one is full."""
-        if due:
-            for request, block in zip(due, self.pool.take(len(due)), strict=True):
-                request.blocks.append(block)
-        return []
-
     def _grow_short(self, due: list[Request]) -> list[Request]:
-        """The same where blocks run out: the last of the running batch go until it fits; returns who went."""
+        """A block for each of ``due`` where blocks run out: the last of the batch go until it fits; returns who went."""
         preempted: list[Request] = []
         place = 0
         while place < len(due):  # ``due`` gets shorter as its last ones go
@@ -276,7 +274,9 @@ class Scheduler:
     @property
     def calm(self) -> bool:
         """Nobody ends with the next results, nobody can come, and nobody in the batch needs more than a token a step."""
-        if self.updated + 1 in self.last or self.step - 1 in self.last or self.loose or self.stale or not self.decodes:
+        if self.updated + 1 in self.last or self.step - 1 in self.last or self.loose or not self.decodes:
+            return False
+        if self.stale or self._dropped:  # a result in flight is not all for those who decode now
             return False
         open_to_all = self.waiting and not self.blocked and len(self.running) < self.seats
         return not open_to_all and self.decodes <= self.budget
@@ -286,7 +286,7 @@ class Scheduler:
         self.step += steps
         self.updated += steps
         self.context = context
-        self.horizon = max(self.horizon, min(self.step, self.updated + 1 + (not self.options.async_scheduling)))
+        self.horizon = max(self.horizon, self.updated + 2)  # as the last of the steps was scheduled
 
     # -- its result
 

@@ -97,6 +97,42 @@ def test_made_up_prompts_behave_like_spelled_out_ones(seed: int) -> None:
     assert rows[0] == rows[1]
 
 
+@settings(max_examples=20)
+@given(seed=st.integers(0, 10_000), is_async=st.booleans(), blocks=st.integers(70, 300), policy=st.booleans())
+def test_skipping_equals_stepping_where_clients_go_answers_stop_early_and_the_engine_stalls(
+    seed: int, is_async: bool, blocks: int, policy: bool
+) -> None:
+    options = EngineOptions(
+        num_gpu_blocks=blocks,
+        max_model_len=1024,
+        max_num_seqs=14,
+        max_num_batched_tokens=512,
+        scheduling_policy="priority" if policy else "fcfs",
+        async_scheduling=is_async,
+    )
+    mix = (LengthClass(0.6, (10, 300), (1, 120)), LengthClass(0.4, (200, 700), (5, 200), priority=1))
+    phases = [Phase(seconds=3, mix=mix, clients=12), Phase(seconds=3, mix=mix, clients=20, think_s=0.05)]
+    rows = [_interrupted(options, phases, seed, coasting) for coasting in (True, False)]
+    assert rows[0] == rows[1]
+    assert min(rows[0][COLUMNS.index("regular")]) >= 0
+
+
+def _interrupted(options: EngineOptions, phases: list[Phase], seed: int, coasting: bool) -> list[list[float]]:
+    """Clients that leave at each phase's end, every third answer ends by itself, a stall in between."""
+    engine = Engine(options, PROFILE)
+    engine.coasting = coasting
+    engine.on_submit.append(lambda r: setattr(r, "max_tokens", r.output_tokens + 40 * (r.id % 3 == 0)))
+    load = Load(seed)
+    load.play(engine, phases)
+    load.trace(engine, [Arrival(0.01 * n, 80, 150) for n in range(8)], engine.now)
+    engine.advance(engine.now + 0.4)
+    engine.pause += 0.3
+    engine.advance(1e6)
+    pool = engine.scheduler.pool
+    assert pool.free_count == options.num_gpu_blocks - 1
+    return [*(getattr(engine.journal, name) for name in COLUMNS), list(map(float, pool.take(pool.free_count)))]
+
+
 def test_a_run_is_the_same_every_time() -> None:
     options = EngineOptions(num_gpu_blocks=200, max_model_len=1024, max_num_seqs=16)
     phases = [Phase(seconds=30, mix=(LengthClass(1, (50, 500), (20, 100)),), rate=3, burst=2)]
