@@ -18,7 +18,7 @@
         TlsFailed                 exit 3   the certificate is not trusted
         TooLittleData             exit 3   fewer than the scrapes a rate needs
       Refused                     exit 2   a change, load or stall was not allowed
-      Interrupted                 exit 130 Ctrl-C before there was an answer
+      Interrupted                 exit 130 Ctrl-C
 
 The message says what happened, to what and likely why; ``hint`` says what to do next.
 """

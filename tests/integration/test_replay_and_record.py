@@ -202,7 +202,9 @@ async def test_a_killed_recording_can_be_read(tmp_path: Path) -> None:
     path = tmp_path / "r" / "metrics.prom.gz"
     text = zlib.decompressobj(31).decompress(path.read_bytes())
     found = read_metrics(path)
-    assert len(found.table.times) == text.count(b"# scrape ") > 3
+    # A busy machine lets slots pass: they are there as failed.
+    assert len(found.table.times) + len(found.table.failed) == text.count(b"# scrape ")
+    assert len(found.table.times) > 3
     assert list(found.table.values[0]) == [float(n) for n in range(1, len(found.table.times) + 1)]
     assert "truncated_gzip" in [warning.id for warning in found.warnings]
 

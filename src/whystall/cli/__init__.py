@@ -44,7 +44,7 @@ def run(argv: Sequence[str]) -> int:
     except click.exceptions.Exit as leave:
         return leave.exit_code
     except (KeyboardInterrupt, click.Abort):
-        return _tell(Interrupted("interrupted before there was an answer"), argv)
+        return _tell(Interrupted("interrupted"), argv)
     except BrokenPipeError:
         return _quietly_closed()
     except click.exceptions.NoArgsIsHelpError as error:

@@ -142,7 +142,7 @@ def test_an_interruption_is_told(verb, arguments: list[str], capsys: pytest.Capt
     if "--json" in arguments:
         assert json.loads(out)["exit_code"] == 130
     else:
-        assert (out, err) == ("", "whystall: interrupted before there was an answer\n")
+        assert (out, err) == ("", "whystall: interrupted\n")
 
 
 def test_an_interruption_while_it_loads_leaves_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
