@@ -64,7 +64,7 @@ def _pressure(found: bool) -> Check:
 def _gpus() -> Check:
     gpus = open_gpus()
     if isinstance(gpus, NoGpu):
-        return Check("nvml", "missing", Text(gpus.reason), Text(gpus.hint))
+        return Check("nvml", "missing", gpus.reason, gpus.hint)
     try:
         names = [str(row["name"]) for row in gpus.sample(time.time())]
     finally:

@@ -8,9 +8,16 @@ from typing import Any
 
 import msgspec
 
+from whystall.model.text import Text
+
 from .sink import Row
 
-_UNKNOWN_LIBRARY = "the library of the NVIDIA driver is not on this host"
+_NO_LIBRARY = Text("the library of the NVIDIA driver is not on this host", "此主机上没有 NVIDIA 驱动库")
+_NO_ANSWER = Text("NVML does not answer: {error}", "NVML 没有响应：{error}")
+_BESIDE = Text("run whystall beside the GPU", "在 GPU 所在的主机上运行 whystall")
+_NOT_INSTALLED = Text("nvidia-ml-py is not installed", "未安装 nvidia-ml-py")
+_NONE_SEEN = Text("NVML sees no GPU", "NVML 没有看到 GPU")
+_GIVE = Text("in a container, give it the GPUs (--gpus all)", "在容器中请传入 GPU（--gpus all）")
 
 
 class GpuSampler:
@@ -41,8 +48,8 @@ class GpuSampler:
 class NoGpu(msgspec.Struct, frozen=True):
     """Why there are no GPU samples, and what would give them."""
 
-    reason: str
-    hint: str = ""
+    reason: Text
+    hint: Text = Text("")
 
 
 def open_gpus(pids: frozenset[int] = frozenset()) -> GpuSampler | NoGpu:
@@ -50,16 +57,16 @@ def open_gpus(pids: frozenset[int] = frozenset()) -> GpuSampler | NoGpu:
     try:
         nvml = importlib.import_module("pynvml")
     except ImportError:
-        return NoGpu("nvidia-ml-py is not installed", "pip install 'whystall[gpu]'")
+        return NoGpu(_NOT_INSTALLED, Text("pip install 'whystall[gpu]'"))
     try:
         nvml.nvmlInit()
         handles = [(index, nvml.nvmlDeviceGetHandleByIndex(index)) for index in range(nvml.nvmlDeviceGetCount())]
     except nvml.NVMLError as error:
         missing = isinstance(error, nvml.NVMLError_LibraryNotFound)
-        return NoGpu(_UNKNOWN_LIBRARY if missing else f"NVML does not answer: {error}", "run whystall beside the GPU")
+        return NoGpu(_NO_LIBRARY if missing else _NO_ANSWER.format(error=str(error)), _BESIDE)
     if not handles:
         nvml.nvmlShutdown()
-        return NoGpu("NVML sees no GPU", "in a container, give it the GPUs (--gpus all)")
+        return NoGpu(_NONE_SEEN, _GIVE)
     return GpuSampler(nvml, [pair for pair in handles if _uses(nvml, pair[1], pids)] or handles)
 
 

@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from whystall.model.checkup import Check
+from whystall.model.text import Text
 from whystall.sources.checkup import readable as module
 from whystall.sources.checkup.readable import readable
 from whystall.sources.live.address import Address
@@ -16,7 +17,7 @@ def found(address: Address | None = None, log: Path | None = None) -> dict[str, 
 
 @pytest.fixture(autouse=True)
 def _no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "open_gpus", lambda: NoGpu("no driver", "get one"))
+    monkeypatch.setattr(module, "open_gpus", lambda: NoGpu(Text("no driver"), Text("get one")))
 
 
 def test_this_host_alone() -> None:

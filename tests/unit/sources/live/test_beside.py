@@ -2,6 +2,7 @@ import asyncio
 import time
 from typing import Any
 
+from whystall.model.text import Text
 from whystall.sources.live import beside as module
 from whystall.sources.live.beside import Beside
 from whystall.sources.live.clock import Clock
@@ -60,7 +61,7 @@ async def test_rows_on_the_grid_for_sink_and_recording(monkeypatch, free_port) -
 
 
 async def test_a_long_recording_keeps_no_rows_in_memory(monkeypatch, free_port) -> None:
-    monkeypatch.setattr(module, "open_gpus", lambda pids: NoGpu("none"))
+    monkeypatch.setattr(module, "open_gpus", lambda pids: NoGpu(Text("none")))
     sink = Kept()
     beside = await watch(free_port(), sink, keep=False)
     assert beside.host_rows == []
@@ -69,7 +70,7 @@ async def test_a_long_recording_keeps_no_rows_in_memory(monkeypatch, free_port) 
 
 
 async def test_processes_are_looked_for_again_when_one_went_away(monkeypatch, free_port) -> None:
-    monkeypatch.setattr(module, "open_gpus", lambda pids: NoGpu("none"))
+    monkeypatch.setattr(module, "open_gpus", lambda pids: NoGpu(Text("none")))
     monkeypatch.setattr(module, "_LOOK_AGAIN_S", 0.0)
     seen: list[int] = []
     real = module.find_server

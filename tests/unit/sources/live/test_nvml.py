@@ -116,7 +116,7 @@ def test_why_there_is_none(monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "pynvml", None)
     found = open_gpus()
     assert isinstance(found, NoGpu)
-    assert "not installed" in found.reason
+    assert "not installed" in found.reason.en
     for fake, word in (
         (Fake(init=NVMLError_LibraryNotFound()), "driver"),
         (Fake(init=NVMLError("Driver/library version mismatch")), "mismatch"),
@@ -124,8 +124,9 @@ def test_why_there_is_none(monkeypatch) -> None:
     ):
         found = opened(monkeypatch, fake)
         assert isinstance(found, NoGpu)
-        assert word in found.reason
-        assert found.hint
+        assert word in found.reason.en
+        assert found.reason.zh != found.reason.en
+        assert found.hint.en
 
 
 def test_closing_ends_nvml(monkeypatch) -> None:
