@@ -26,7 +26,10 @@ PHRASES: dict[str, Text] = {
     "one_scrape": Text("Looked at one moment only", "只观察了一个时刻"),
     "nothing_scraped": Text("Nothing could be read", "没有读到任何数据"),
     "do_first": Text("Do first", "首先"),
-    "nothing_to_do": Text("nothing; no limit that users can feel binds", "无需处理：没有用户能感受到的瓶颈"),
+    "nothing_to_do": Text(
+        "nothing; no limit binds beyond the SLO, or else what users feel",
+        "无需处理：没有超出 SLO（未设时为用户可感知程度）的瓶颈",
+    ),
     "run_explain": Text("run `whystall explain {id}` for what it is", "运行 `whystall explain {id}` 查看这是什么"),
     "watch_longer": Text("watch for longer: --for 120s", "延长观察时间：--for 120s"),
     "restart_note": Text(" (needs a restart)", "（需要重启）"),
