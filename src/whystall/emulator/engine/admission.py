@@ -41,7 +41,7 @@ def admit(scheduler: Scheduler, batch: Batch) -> None:
             adapters.add(request.adapter)
         budget -= tokens
     if chunks:
-        batch.chunks = [*batch.chunks, *chunks]
+        batch.chunks = [*batch.chunks, *chunks] if batch.chunks else chunks
         batch.tokens = scheduler.budget - budget
         batch.admitted = [chunk.request for chunk in chunks]
     if aside:
@@ -51,7 +51,7 @@ def admit(scheduler: Scheduler, batch: Batch) -> None:
 def _try(scheduler: Scheduler, request: Request, budget: int, threshold: int) -> int:
     """Tokens that ``request`` gets in its first step, its blocks then held; 0: not in this step, -1: no blocks."""
     options = scheduler.options
-    size = options.block_size
+    size = scheduler.block_size
     found = _cached_prefix(scheduler, request)
     hit = len(found) * size
     tokens = request.tokens - hit
@@ -62,10 +62,11 @@ def _try(scheduler: Scheduler, request: Request, budget: int, threshold: int) ->
             return 0
         tokens = budget
     taken_from_free = scheduler.pool.count_free(found) if found else 0
-    reserve = int(options.watermark * options.num_gpu_blocks) if scheduler.running else 0
+    reserve = scheduler.reserve if scheduler.running else 0
     first = -(-(hit + tokens) // size) - len(found)
-    whole = -(-min(request.tokens, options.max_model_len) // size) - len(found)
-    needed = max(first, whole) if options.scheduler_reserve_full_isl else first
+    needed = first
+    if options.scheduler_reserve_full_isl:
+        needed = max(first, -(-min(request.tokens, options.max_model_len) // size) - len(found))
     if needed + taken_from_free + reserve > scheduler.pool.free_count:
         return -1
     if found:
@@ -81,7 +82,7 @@ def _cached_prefix(scheduler: Scheduler, request: Request) -> list[int]:
     """Cached blocks of the longest known prefix; the last token is always computed, for its logits."""
     if not scheduler.pool.caching:
         return []
-    size = scheduler.options.block_size
+    size = scheduler.block_size
     full = (request.tokens - 1) // size
     shared = request.content.shared_blocks(full, size)
     found = scheduler.pool.find(request.content.keys(0, shared, size)) if shared else []
@@ -100,6 +101,6 @@ def _seat(scheduler: Scheduler, request: Request, tokens: int) -> Chunk:
     scheduler.take_seat(request)
     request.stand = Stand.LOOSE
     request.entered = NOT_ENTERED
-    request.cached_tokens = min(hit + tokens, request.tokens)
+    request.cached_tokens = hit + tokens  # at most all
     scheduler.cache_known(request)
     return Chunk(request, tokens, hit)

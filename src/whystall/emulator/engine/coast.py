@@ -22,8 +22,7 @@ def coast(engine: Engine, until: float) -> None:
     scheduler, clock, journal, pool = engine.scheduler, engine.clock, engine.journal, engine.scheduler.pool
     last, dues, size = scheduler.last, scheduler.due, engine.options.block_size
     count = scheduler.decodes
-    fixed, slope = clock.decode_line(count)
-    least = clock.host(count) + clock.link(count) if clock.overlap else 0.0
+    fixed, slope, least, idle = clock.decode_line(count)
     ahead = engine.depth - 1
     ends = [end for _, end in engine.in_flight]
     arrival = engine.next_arrival
@@ -42,7 +41,8 @@ def coast(engine: Engine, until: float) -> None:
             pool.grow(due)
         journal.gap.append(end - before)
         before = end
-        free_at += max(least, fixed + slope * context)
+        time = fixed + slope * context
+        free_at += time if time > least else least
         ends.append(free_at)
         context += count
         step += 1
@@ -59,7 +59,7 @@ def coast(engine: Engine, until: float) -> None:
     ):
         column += [value] * rows
     contexts = rows * scheduler.context + count * rows * (rows - 1) / 2
-    clock.kernel_s += rows * fixed + slope * contexts - (0.0 if clock.overlap else rows * clock.host(count))
+    clock.kernel_s += rows * fixed + slope * contexts - rows * idle
     engine.now = engine.last_end = before
     engine.device_free = free_at
     scheduler.coasted(rows, context)

@@ -32,7 +32,7 @@ class OwnContent:
         self.prefix_tokens = prefix_tokens if prefix is not None else 0
 
     def shared_blocks(self, stop: int, block_size: int) -> int:
-        return min(self.prefix_tokens // block_size, stop)
+        return min(self.prefix_tokens // block_size, stop) if self.prefix_tokens else 0
 
     def keys(self, start: int, stop: int, block_size: int) -> Sequence[Hashable]:
         return [(self.prefix, index) for index in range(start, stop)]

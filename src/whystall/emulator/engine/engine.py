@@ -141,7 +141,8 @@ class Engine:
             ):
                 coast(self, until)
             batch, end = in_flight[0]
-            end = max(end, self.now)
+            if end < self.now:
+                end = self.now
             if end > until:
                 return
             in_flight.popleft()
@@ -197,7 +198,7 @@ class Engine:
         for request in batch.admitted:
             if request.scheduled != request.scheduled:
                 request.scheduled = self.now
-        begin = max(self.now, self.device_free)
+        begin = self.device_free if self.device_free > self.now else self.now
         end = begin + self.clock.seconds(batch) + self.pause
         self.pause = 0.0
         self.device_free = end

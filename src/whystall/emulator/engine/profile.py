@@ -98,6 +98,18 @@ def work_of(batch: Batch) -> Work:
     return Work(batch.tokens, requests, context, pairs, mixed)
 
 
+class DecodeLine(NamedTuple):
+    """A step that only decodes takes ``fixed_s`` and ``context_s`` a token of context, but at least ``least_s``.
+
+    For ``idle_s`` of them the GPU has nothing to do, because the host's work comes first.
+    """
+
+    fixed_s: float
+    context_s: float
+    least_s: float
+    idle_s: float
+
+
 class StepClock:
     """The formula over a profile that may change while the engine runs (faults change a rate, never a metric)."""
 
@@ -109,15 +121,15 @@ class StepClock:
 
     def set(self, profile: StepProfile) -> None:
         self.profile = profile
-        self._decode: dict[int, tuple[float, float]] = {}
+        self._decode: dict[int, DecodeLine] = {}
 
     def seconds(self, batch: Batch) -> float:
         """Time of one step."""
         if not batch.chunks:
-            fixed, slope = self.decode_line(batch.decodes)
-            time = fixed + slope * batch.decode_context
-            self.kernel_s += time if self.overlap else time - self.host(batch.decodes)
-            return time if not self.overlap else max(self.host(batch.decodes) + self.link(batch.decodes), time)
+            line = self._decode.get(batch.decodes) or self.decode_line(batch.decodes)
+            time = line.fixed_s + line.context_s * batch.decode_context
+            self.kernel_s += time - line.idle_s
+            return time if time > line.least_s else line.least_s
         work = self._work(batch)
         p = self.profile
         dense = max(p.floor_s, p.base_s + p.token_s * padded_tokens(work.tokens, p.max_graph_tokens))
@@ -146,14 +158,18 @@ class StepClock:
             return max(host, self.profile.host_eager_s)
         return max(host, self.profile.host_mixed_s) if work.mixed else host
 
-    def decode_line(self, requests: int) -> tuple[float, float]:
-        """A step that only decodes, as (fixed seconds, seconds per token of context), without the host's bound."""
+    def decode_line(self, requests: int) -> DecodeLine:
+        """Steps of ``requests`` that only decode."""
         line = self._decode.get(requests)
         if line is None:
             p = self.profile
             dense = max(p.floor_s, p.base_s + p.token_s * padded_tokens(requests, p.max_graph_tokens))
             fixed = dense + p.decode_base_s + p.decode_request_s * requests + self.link(requests)
-            line = (fixed if self.overlap else fixed + self.host(requests), p.decode_context_s)
+            host = self.host(requests)
+            if self.overlap:
+                line = DecodeLine(fixed, p.decode_context_s, host + self.link(requests), 0.0)
+            else:
+                line = DecodeLine(fixed + host, p.decode_context_s, 0.0, host)
             self._decode[requests] = line
         return line
 

@@ -56,6 +56,9 @@ class Scheduler:
         self.options = options
         self.budget = options.token_budget
         self.seats = options.seats
+        self.is_async = options.async_scheduling
+        self.block_size = options.block_size
+        self.reserve = int(options.watermark * options.num_gpu_blocks)  # blocks that stay free beside others
         self.blocked = False  # the head of the queue did not fit, and nothing was freed since
 
     # -- coming and going
@@ -103,7 +106,7 @@ class Scheduler:
     def free_blocks(self, request: Request) -> None:
         self.cache_known(request)
         cached = request.cached_blocks
-        shared = request.content.shared_blocks(cached, self.options.block_size) if cached else 0
+        shared = request.content.shared_blocks(cached, self.block_size) if cached else 0
         self.pool.release(request.blocks, shared, cached)
         request.blocks = []
         request.cached_blocks = 0
@@ -127,7 +130,11 @@ class Scheduler:
             request.stand = Stand.DECODING
             self.decodes += 1
             self.context += computed
-            insort(self.due[request.origin % self.options.block_size], request, key=_by_seat)
+            due = self.due[request.origin % self.block_size]
+            if not due or due[-1].seat < request.seat:
+                due.append(request)
+            else:
+                insort(due, request, key=_by_seat)
         else:
             request.stand = Stand.DRAINED
 
@@ -135,26 +142,30 @@ class Scheduler:
         """Stop counting ``request`` among those that decode; ``context`` then is that of the next step."""
         self.decodes -= 1
         self.context -= self.step - request.origin
-        self.due[request.origin % self.options.block_size].remove(request)
+        self.due[request.origin % self.block_size].remove(request)
 
     def _wastes_a_slot(self, request: Request) -> bool:
         """Asynchronous: an end that only the result tells of is noticed one step late."""
         ends_by_length = not request.stops_early
         full = request.prompt_tokens + request.output_tokens >= self.options.max_model_len
-        return self.options.async_scheduling and not ends_by_length and not full
+        return self.is_async and not ends_by_length and not full
 
     def written_tokens(self, request: Request) -> int:
         """Tokens of ``request`` that are known and in the cache: full blocks of them can be hit."""
         if request.stand is Stand.LOOSE:
             return request.cached_tokens
-        return min(self.horizon - request.origin, request.prompt_tokens + request.output_tokens - 1)
+        written = self.horizon - request.origin
+        most = request.prompt_tokens + request.output_tokens - 1
+        return written if written < most else most
 
     def cache_known(self, request: Request) -> None:
         """Let keys point to the full blocks of ``request`` that are known."""
         if not self.pool.caching:
             return
-        size = self.options.block_size
-        full = min(self.written_tokens(request) // size, len(request.blocks))
+        size = self.block_size
+        full = self.written_tokens(request) // size
+        if full > len(request.blocks):
+            full = len(request.blocks)
         first = request.cached_blocks
         if full <= first:
             return
@@ -197,9 +208,9 @@ class Scheduler:
     def schedule(self) -> Batch:
         """Choose the next step's work and hold the blocks that it needs."""
         step = self.step
-        if self.options.async_scheduling and self.updated < step - 1:
+        if self.is_async and self.updated < step - 1:
             self._drain(step - 1)
-        due = self.due[step % self.options.block_size]
+        due = self.due[step % self.block_size]
         short = len(due) > self.pool.free_count
         if self.loose or self.decodes > self.budget or (short and not self._fcfs):
             batch = careful.advance(self)
@@ -212,7 +223,8 @@ class Scheduler:
                 self.pool.grow(due)
             batch = Batch(step, self.decodes, self.context)
             batch.preempted = preempted
-        self.horizon = max(self.horizon, min(step + 1, self.updated + 2))
+        if self.horizon < self.updated + 2:
+            self.horizon = self.updated + 2
         self.context += self.decodes
         if not batch.preempted:
             self._admit(batch)
@@ -302,7 +314,7 @@ class Scheduler:
             outcome.producers = [producer for producer in batch.producers if producer[0].stand not in _GONE]
             for request, _ in outcome.producers:
                 outcome.preemptions += self._report(request)
-        if self.options.async_scheduling:
+        if self.is_async:
             if self.horizon <= step:
                 self.horizon = step + 1
             for request in self.loose.values() if self.loose else ():
