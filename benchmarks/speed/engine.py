@@ -1,9 +1,10 @@
 """How much faster than real time one emulated engine runs, on one core, under a chat mix at 64 sequences.
 
 Closed loop of 80 clients on 64 seats, lognormal prompts and outputs, so requests come and go all the time; the pool is
-small enough that some are preempted. Must reach 1,000 times. Appends a JSON line to ``benchmarks/results/engine.jsonl``.
+small enough that some are preempted. CPU time of the best of some runs, in turn, because the machine is shared. Must
+reach 1,000 times, and fails where it does not. Appends a JSON line to ``benchmarks/results/engine.jsonl``.
 
-    python benchmarks/speed/engine.py [--seconds 600]
+    python benchmarks/speed/engine.py [--seconds 600] [--runs 5]
 """
 
 from __future__ import annotations
@@ -48,30 +49,45 @@ def chat(options: EngineOptions, profile: StepProfile, seconds: float, clients: 
     return engine, time.process_time() - started
 
 
+CASES = {
+    f"{machine} {name}": (machine, EngineOptions(num_gpu_blocks=2800, max_num_seqs=64, async_scheduling=is_async))
+    for name, is_async in (("sync", False), ("async", True))
+    for machine in ("h200-8b", "a100-80gb-8b")
+}
+
+
+def measured(machine: str, options: EngineOptions, seconds: float) -> dict[str, float]:
+    """The figures of one run."""
+    engine, took = chat(options, load_profile(machine), seconds, 80)
+    journal = engine.journal
+    return {
+        "times_real_time": round(seconds / took),
+        "us_per_step": round(took / len(journal.end) * 1e6, 2),
+        "steps": len(journal.end),
+        "finished": len(journal.finished),
+        "preemptions": len(journal.preemptions),
+        "mean_running": round(sum(journal.running) / len(journal.running), 1),
+    }
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=600)
-    seconds = parser.parse_args().seconds
+    parser.add_argument("--runs", type=int, default=5)
+    given = parser.parse_args()
     figures: dict[str, dict[str, float]] = {}
-    for name, blocks, is_async in (("sync", 2800, False), ("async", 2800, True)):
-        for machine in ("h200-8b", "a100-80gb-8b"):
-            options = EngineOptions(num_gpu_blocks=blocks, max_num_seqs=64, async_scheduling=is_async)
-            engine, took = chat(options, load_profile(machine), seconds, 80)
-            journal = engine.journal
-            figures[f"{machine} {name}"] = {
-                "times_real_time": round(seconds / took),
-                "us_per_step": round(took / len(journal.end) * 1e6, 2),
-                "steps": len(journal.end),
-                "finished": len(journal.finished),
-                "preemptions": len(journal.preemptions),
-                "mean_running": round(sum(journal.running) / len(journal.running), 1),
-            }
+    for _ in range(given.runs):
+        for name, (machine, options) in CASES.items():
+            row = measured(machine, options, given.seconds)
+            figures[name] = max(figures.get(name, row), row, key=lambda each: each["times_real_time"])
     for name, row in figures.items():
         print(f"{name:24}" + "  ".join(f"{key} {value}" for key, value in row.items()))
     git = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
     with (ROOT / "benchmarks" / "results" / "engine.jsonl").open("a", encoding="utf-8") as file:
-        file.write(json.dumps({"commit": git.stdout.strip(), "time": int(time.time()), **figures}) + "\n")
-    return 0
+        file.write(
+            json.dumps({"commit": git.stdout.strip(), "time": int(time.time()), "runs": given.runs, **figures}) + "\n"
+        )
+    return int(min(row["times_real_time"] for row in figures.values()) < MUST)
 
 
 if __name__ == "__main__":

@@ -52,7 +52,13 @@ def _try(scheduler: Scheduler, request: Request, budget: int, threshold: int) ->
     """Tokens that ``request`` gets in its first step, its blocks then held; 0: not in this step, -1: no blocks."""
     options = scheduler.options
     size = scheduler.block_size
-    found = _cached_prefix(scheduler, request)
+    full = (request.tokens - 1) // size  # the last token is always computed, for its logits
+    shared = request.content.shared_blocks(full, size) if scheduler.pool.caching else 0
+    reserve = scheduler.reserve if scheduler.running else 0
+    whole = -(-min(request.tokens, options.max_model_len) // size) if options.scheduler_reserve_full_isl else 0
+    if not shared and options.enable_chunked_prefill and whole + reserve > scheduler.pool.free_count:
+        return -1  # blocks that it had before, if they are still there, are free ones too
+    found = _cached_prefix(scheduler, request, shared, full)
     hit = len(found) * size
     tokens = request.tokens - hit
     if 0 < threshold < tokens:
@@ -62,31 +68,27 @@ def _try(scheduler: Scheduler, request: Request, budget: int, threshold: int) ->
             return 0
         tokens = budget
     taken_from_free = scheduler.pool.count_free(found) if found else 0
-    reserve = scheduler.reserve if scheduler.running else 0
     first = -(-(hit + tokens) // size) - len(found)
-    needed = first
-    if options.scheduler_reserve_full_isl:
-        needed = max(first, -(-min(request.tokens, options.max_model_len) // size) - len(found))
+    needed = whole - len(found)
+    if needed < first:
+        needed = first
     if needed + taken_from_free + reserve > scheduler.pool.free_count:
         return -1
     if found:
         scheduler.pool.touch(found)
-    request.blocks = found + scheduler.pool.take(first)
+    request.blocks = found + scheduler.pool.take(first) if found else scheduler.pool.take(first)
     request.cached_blocks = len(found)
     request.held = ()
     request.computed = hit
     return tokens
 
 
-def _cached_prefix(scheduler: Scheduler, request: Request) -> list[int]:
-    """Cached blocks of the longest known prefix; the last token is always computed, for its logits."""
-    if not scheduler.pool.caching:
-        return []
-    size = scheduler.block_size
-    full = (request.tokens - 1) // size
-    shared = request.content.shared_blocks(full, size)
-    found = scheduler.pool.find(request.content.keys(0, shared, size)) if shared else []
-    if request.held and len(found) == shared:
+def _cached_prefix(scheduler: Scheduler, request: Request, shared: int, full: int) -> list[int]:
+    """Cached blocks of the longest known prefix: ``shared`` blocks others may have too, up to ``full`` are its own."""
+    found: list[int] = []
+    if shared:
+        found = scheduler.pool.find(request.content.keys(0, shared, scheduler.block_size))
+    if request.held and scheduler.pool.caching and len(found) == shared:
         found += scheduler.pool.still_marked(request.held[shared:full], request.id)
     return found
 

@@ -103,10 +103,13 @@ class Scheduler:
     def _drop(self, step: int) -> None:
         self._dropped[step] = self._dropped.get(step, 0) + 1
 
-    def free_blocks(self, request: Request) -> None:
+    def free_blocks(self, request: Request, *, comes_back: bool = False) -> None:
+        """Let go of all blocks; of one that comes back those that only it can hit are marked."""
         self.cache_known(request)
         cached = request.cached_blocks
         shared = request.content.shared_blocks(cached, self.block_size) if cached else 0
+        if comes_back and cached > shared:
+            self.pool.mark(request.blocks[shared:cached], request.id)
         self.pool.release(request.blocks, shared, cached)
         request.blocks = []
         request.cached_blocks = 0
@@ -172,7 +175,6 @@ class Scheduler:
         shared = request.content.shared_blocks(full, size)
         if shared > first:
             self.pool.cache(request.blocks[first:shared], request.content.keys(first, shared, size))
-        self.pool.mark(request.blocks[max(first, shared) : full], request.id)
         request.cached_blocks = full
 
     def write_out(self) -> None:
@@ -353,7 +355,7 @@ class Scheduler:
         in_flight = request.last_scheduled > self.updated
         self.loose.pop(request.seat, None)
         held = request.blocks
-        self.free_blocks(request)
+        self.free_blocks(request, comes_back=True)
         request.held = held
         if in_flight and request.entered <= request.last_scheduled:
             self.stale.setdefault(request.last_scheduled, []).append(request)
