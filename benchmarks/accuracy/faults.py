@@ -17,13 +17,10 @@ from pathlib import Path
 
 import msgspec
 
-from whystall.emulator.engine.options import EngineOptions
-from whystall.emulator.engine.workload import LengthClass
-from whystall.emulator.profiles import load_profile
-from whystall.emulator.server.deployment import Deployment, Serving
+from whystall.emulator.server.deployment import Deployment
 from whystall.emulator.server.faults import FAULTS, Planned, inject, prepared
+from whystall.emulator.server.faults.scene import healthy_serving
 from whystall.emulator.server.recorder import record_run
-from whystall.emulator.server.traffic import TrafficPlan
 from whystall.errors import WhystallError
 from whystall.pipeline import diagnose
 from whystall.sources.files.recording import read_recording
@@ -32,7 +29,12 @@ ROOT = Path(__file__).resolve().parents[2]
 # What is right too: the limit where the id is the trigger, or the trigger where it is the limit.
 ALSO = {
     "longer_prompts": {"prefill_bound", "prefill_interference"},
+    "longer_outputs": {"kv_capacity"},
+    "overload": {"prefill_bound"},  # so many prompts fill the engine with prefill first (method.md 2.1)
     "prefill_bound": {"longer_prompts"},
+    "sampler_cpu": {"engine_loop_cpu"},  # sampling on the host is work of the engine's loop
+    "config_regression": {"seat_cap"},
+    "replica_imbalance": {"prefill_interference", "prefill_bound"},  # what binds on the replica that gets everything
     "oom": {"engine_dead"},
     "gpu_fault": {"engine_dead"},
     "multimodal_preprocessing": {"frontend_cpu"},
@@ -40,22 +42,10 @@ ALSO = {
 }
 
 
-def serving(fault: str) -> Serving:
-    profile = load_profile("h200-8b")
-    options = EngineOptions(num_gpu_blocks=20000, max_num_seqs=1024, max_model_len=16384, async_scheduling=True)
-    mix = (LengthClass(1.0, (1200, 1600), (100, 300), shared_prefix=1024 if fault == "prefix_cache_loss" else 0),)
-    return Serving(
-        options=options,
-        profile=profile,
-        replicas=2 if fault == "replica_imbalance" else 1,
-        traffic=TrafficPlan(mix=mix, rate=24.0 if fault in ("prefix_cache_loss", "replica_imbalance") else 10.0),
-    )
-
-
 def found(fault: str, folder: Path, at: float) -> tuple[str, list[str]]:
     """The verdict and the causes, most probable first."""
     planned = [] if fault == "healthy" else [Planned(FAULTS[fault], at, 0.5 if fault == "weight_loading" else 1.0)]
-    deployment = Deployment(prepared(serving(fault), planned), start=1_790_000_000.0)
+    deployment = Deployment(prepared(healthy_serving(fault), planned), start=1_790_000_000.0)
     for plan in planned:
         inject(deployment, plan)
     record_run(deployment, folder, seconds=90)
@@ -68,7 +58,7 @@ def found(fault: str, folder: Path, at: float) -> tuple[str, list[str]]:
 
 def healthy_hour(swing: float = 0.45, window_s: float = 60.0) -> dict[str, int]:
     """Verdicts of an emulated hour under a load that swings, window by window."""
-    plain = serving("healthy")
+    plain = healthy_serving("healthy")
     traffic = msgspec.structs.replace(plain.traffic, swing=swing, period_s=400.0)
     deployment = Deployment(msgspec.structs.replace(plain, traffic=traffic), start=1_790_000_000.0)
     verdicts: dict[str, int] = {}

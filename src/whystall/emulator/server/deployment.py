@@ -67,7 +67,7 @@ class Deployment:
     def __init__(self, serving: Serving, *, start: float, log: IO[str] | None = None) -> None:
         self.serving = serving
         self.start = self.now = start
-        self.template = PageTemplate(serving.version)
+        self.template = PageTemplate(serving.version, serving.options.max_model_len)
         self.replicas = [Replica(serving, self.template, start) for _ in range(serving.replicas)]
         self.front = FrontEnd(start)
         self.traffic = Traffic(serving.traffic, self._own_request, start=start, seed=serving.seed)
@@ -143,7 +143,7 @@ class Deployment:
             self.traffic.answered(request, t + down_s)
         self.serving = serving
         self.start = t + down_s
-        self.template = PageTemplate(serving.version)
+        self.template = PageTemplate(serving.version, serving.options.max_model_len)
         self.replicas = [Replica(serving, self.template, t) for _ in range(serving.replicas)]
         self.http = HttpMeters(self.template)
         self.refused = {}
@@ -153,11 +153,11 @@ class Deployment:
         self.hold_until(self.start)
         self.log.startup(self.start, f"{serving.version}.0", serving.options, serving.profile, serving.flags)
 
-    def die(self, t: float) -> None:
-        """The engine is gone: who was inside gets an error, and so does everybody after."""
+    def die(self, t: float, error: str = "http 500") -> None:
+        """The engine is gone: who was inside gets ``error``, everybody after an HTTP 500 as long as somebody listens."""
         self.alive = False
         for request in self._inside():
-            self._unserved(request, t, "http 500")
+            self._unserved(request, t, error)
 
     # -- requests
 

@@ -17,6 +17,7 @@ _HERE = Path(__file__).parent / "pages"
 _SAMPLE = re.compile(r"(?P<name>[a-zA-Z_:][\w:]*)(?:\{(?P<labels>.*)\})? (?P<value>\S+)$")
 _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 Labels = Mapping[str, str]
+_LENGTHS = "vllm:request_prompt_tokens"
 # Gives the value of a sample of one engine: family, part (value, sum, count, or a bucket's bound), labels.
 Value = Callable[[str, str, Labels], float | None]
 
@@ -50,12 +51,19 @@ def versions() -> list[str]:
 
 
 class PageTemplate:
-    """The recorded page of one version of vLLM."""
+    """The recorded page of one version of vLLM.
 
-    def __init__(self, version: str) -> None:
+    Buckets of lengths go up to ``max_model_len`` where it is given, else to that of the recorded server.
+    """
+
+    def __init__(self, version: str, max_model_len: int | None = None) -> None:
         if version not in versions():
             raise UsageError(f"no page of vLLM {version} was recorded", f"Recorded: {', '.join(versions())}.")
         self.families = tuple(_families((_HERE / f"vllm-{version}.prom").read_text(encoding="utf-8")))
+        if max_model_len is not None:
+            recorded, bounds = self.bounds(_LENGTHS), _length_bounds(max_model_len)
+            alike = {family.name for family in self.families if self.bounds(family.name) == recorded}
+            self.families = tuple(_rebucketed(f, bounds) if f.name in alike else f for f in self.families)
 
     def bounds(self, family: str) -> list[float]:
         """Finite upper bounds of a histogram's buckets, ascending."""
@@ -83,6 +91,28 @@ class PageTemplate:
             else:
                 lines += _lines(family, engines[0], replace)
         return "\n".join(lines) + "\n"
+
+
+def _length_bounds(most: int) -> list[float]:
+    """1, 2, 5, 10 and so on up to ``most`` (vllm.md section 1.2)."""
+    decades = range(len(str(most)))
+    return [float(step * 10**decade) for decade in decades for step in (1, 2, 5) if step * 10**decade <= most]
+
+
+def _rebucketed(family: Family, bounds: list[float]) -> Family:
+    """The histogram with these finite buckets, in the place of the recorded ones."""
+    samples: list[Sample] = []
+    for sample in family.samples:
+        labels = dict(sample.labels)
+        if sample.part != "bucket":
+            samples.append(sample)
+        elif labels["le"] == "+Inf":
+            edges = [*(str(bound) for bound in bounds), "+Inf"]
+            samples += [
+                msgspec.structs.replace(sample, labels=tuple({**labels, "le": edge}.items()), value="0.0")
+                for edge in edges
+            ]
+    return msgspec.structs.replace(family, samples=tuple(samples))
 
 
 def _has_handler(family: Family) -> bool:

@@ -74,9 +74,16 @@ class Traffic:
         plan = self.plan
         return plan.rate * max(1.0 + plan.swing * sin(2 * pi * (t - self.start) / plan.period_s), 0.05)
 
+    def also(self, kind: LengthClass, t: float) -> None:
+        """One request of ``kind`` beside the plan."""
+        self.send(self._request_of(kind, t, client=False))
+
     def _request(self, t: float, *, client: bool) -> Request:
         mix = self.plan.mix
         chosen = self.random.choices(mix, weights=[c.share for c in mix])[0]
+        return self._request_of(chosen, t, client=client)
+
+    def _request_of(self, chosen: LengthClass, t: float, *, client: bool) -> Request:
         prefix = (chosen.prefix or "shared") if chosen.shared_prefix else None
         self._next_id += 1
         return Request(

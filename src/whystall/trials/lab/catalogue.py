@@ -9,6 +9,7 @@ from whystall.emulator.engine.workload import LengthClass
 from whystall.emulator.profiles import load_profile
 from whystall.emulator.server.deployment import Serving
 from whystall.emulator.server.faults import FAULTS, parse_fault
+from whystall.emulator.server.faults.scene import healthy_serving
 from whystall.emulator.server.traffic import TrafficPlan
 from whystall.errors import UsageError
 from whystall.model.text import Text
@@ -33,15 +34,11 @@ def _expect(figure: str, kind: Kind, level: float, by: By, en: str, zh: str) -> 
     return Expectation(figure, kind, level, by, Text(en, zh))
 
 
-def _serving(
-    profile: str, plan: TrafficPlan, flags: dict[str, object] | None = None, replicas: int = 1, **options: Any
-) -> Serving:
+def _serving(profile: str, plan: TrafficPlan, flags: dict[str, object] | None = None, **options: Any) -> Serving:
     chosen = load_profile(profile)
     values: dict[str, Any] = {"max_num_seqs": 1024, "async_scheduling": True, **options}
     values.setdefault("num_gpu_blocks", min(chosen.kv_blocks, 20000))
-    return Serving(
-        options=EngineOptions(**values), profile=chosen, traffic=plan, flags=flags or dict(options), replicas=replicas
-    )
+    return Serving(options=EngineOptions(**values), profile=chosen, traffic=plan, flags=flags or dict(options))
 
 
 def _chat(rate: float, prompt: int = 500, output: int = 200, shared: int = 0) -> TrafficPlan:
@@ -185,16 +182,11 @@ def _tensor_parallel() -> Experiment:
 def _of_fault(name: str) -> Experiment:
     fault = FAULTS[name]
     at_start = name in ("weight_loading", "warm_up", "startup_failure", "launch_bound")
-    shared = 1024 if name == "prefix_cache_loss" else 0
     return Experiment(
         id=name,
         title=Text(name.replace("_", " ")),
         do=Text(f"{fault.mechanism}{'' if at_start else ', from 30 s on'}."),
-        serving=_serving(
-            "h200-8b",
-            _chat(24 if name in ("prefix_cache_loss", "replica_imbalance") else 10, 1400, 200, shared),
-            replicas=2 if name == "replica_imbalance" else 1,
-        ),
+        serving=healthy_serving(name),
         planned=(parse_fault(name if at_start else f"{name}@30"),),
         cause="" if name == "low_demand" else name,
     )

@@ -40,8 +40,27 @@ def test_names_labels_and_buckets_are_those_of_the_recorded_page(version: str) -
         lines = [line.rsplit(" ", 1)[0] for line in text.splitlines() if not line.startswith("#")]
         return sorted(shape.sub(r"\1", line) for line in lines)
 
-    recorded = "\n".join(_line(s) for f in PageTemplate(version).families for s in f.samples)
+    recorded = "\n".join(_line(s) for f in PageTemplate(version, 4096).families for s in f.samples)
     assert names(server.page()) == names(recorded)
+
+
+@pytest.mark.parametrize(
+    ("version", "recorded", "longest"), [("0.26", 32768, 20000.0), ("0.32", 4096, 2000.0), ("0.32", 16384, 10000.0)]
+)
+def test_buckets_of_lengths_reach_as_far_as_a_prompt_may(version: str, recorded: int, longest: float) -> None:
+    template = PageTemplate(version, recorded)
+    for name in ("prompt_tokens", "generation_tokens", "params_max_tokens", "prefill_kv_computed_tokens"):
+        assert template.bounds(f"vllm:request_{name}")[-1] == longest
+    assert template.bounds("vllm:request_params_n") == [1, 2, 5, 10, 20]
+    assert template.bounds("vllm:iteration_tokens_total")[-1] == 16384
+
+
+@pytest.mark.parametrize(("version", "recorded"), [("0.26", 32768), ("0.32", 4096)])
+def test_the_recorded_buckets_are_those_of_the_rule(version: str, recorded: int) -> None:
+    def edges(template: PageTemplate) -> list[list[float]]:
+        return [template.bounds(name) for name in template.histograms()]
+
+    assert edges(PageTemplate(version)) == edges(PageTemplate(version, recorded))
 
 
 def test_counters_and_histograms_agree_with_each_other() -> None:

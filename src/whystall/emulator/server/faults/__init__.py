@@ -58,7 +58,7 @@ FAULTS = {
         ),
         Fault(
             "head_of_line_prompt",
-            "now and then a prompt that needs most of the pool",
+            "every few seconds a prompt that needs most of the pool",
             load.head_of_line,
             load.small_pool_and_giants,
         ),
@@ -102,7 +102,7 @@ FAULTS = {
         Fault("replica_imbalance", "the balancer prefers one replica", device.imbalance),
         Fault("network", "requests are under way for longer; only a client sees it", host.network),
         Fault("gateway", "streams are passed on in pieces of 16 KiB; only a client sees it", host.gateway),
-        Fault("host_memory_leak", "the API process grows", host.memory_leak),
+        Fault("host_memory_leak", "the API process grows until it is killed and started again", host.memory_leak),
         Fault("weight_loading", "two minutes of loading before it serves", life.weight_loading),
         Fault("warm_up", "first-seen shapes take longer", life.warm_up),
         Fault("engine_hang", "steps stop coming back", life.engine_hang),

@@ -22,7 +22,7 @@ def cpu_starved(d: Deployment, _t: float, severity: float) -> None:
 
 
 def engine_loop(d: Deployment, _t: float, severity: float) -> None:
-    profiles(d, add(host_s=0.02 * severity))
+    profiles(d, add(host_s=0.035 * severity))
 
 
 def sampler(d: Deployment, _t: float, severity: float) -> None:
@@ -77,9 +77,15 @@ def lora(d: Deployment, _t: float, severity: float) -> None:
 
 
 def memory_leak(d: Deployment, t: float, severity: float) -> None:
+    """The API process grows until the kernel kills it at its cgroup's limit; it is started again, and grows on."""
+    room = 2.5e9
+
     def grow(deployment: Deployment, now: float) -> None:
-        deployment.leaked_bytes += 60e6 * severity
-        deployment.at(now + 1.0, grow)
+        deployment.leaked_bytes += 100e6 * severity
+        if deployment.leaked_bytes >= room:
+            deployment.leaked_bytes = 0.0
+            deployment.restart(deployment.serving, now)
+        deployment.at(max(now, deployment.ready_at) + 1.0, grow)
 
     grow(d, t)
 

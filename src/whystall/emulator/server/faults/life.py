@@ -34,7 +34,8 @@ def oom(d: Deployment, t: float, severity: float) -> None:
 
 
 def startup_failure(d: Deployment, t: float, _severity: float) -> None:
-    d.alive = False
+    """The server is stopped, and does not come back: nobody listens any more."""
+    d.die(t, "ServerDisconnectedError")
     d.ready_at = float("inf")
     d.log.line(t, "EngineCore failed to start.", level="ERROR", process="EngineCore", place="core.py:1511")
     text = "Engine core initialization failed. See root cause above. Failed core proc(s): {}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from whystall.emulator.engine.workload import LengthClass
 from whystall.emulator.server.deployment import Deployment, Serving
 from whystall.emulator.server.traffic import TrafficPlan
 
@@ -29,11 +30,17 @@ def _with_flags(serving: Serving, **flags: object) -> Serving:
     return msgspec.structs.replace(serving, options=options, flags={**serving.flags, **shown})
 
 
-def small_pool(serving: Serving, severity: float) -> Serving:
-    """A KV pool that holds twice what is inside now."""
+def _inside_blocks(serving: Serving) -> float:
+    """About how many blocks the requests inside hold when they end."""
     plan, size = serving.traffic, serving.options.block_size
     tokens = sum(c.share * (sum(c.prompt) + sum(c.output)) / 2 for c in plan.mix) / sum(c.share for c in plan.mix)
-    blocks = int(2 * _inside(serving) * tokens / size / severity)
+    return _inside(serving) * tokens / size
+
+
+def small_pool(serving: Serving, severity: float) -> Serving:
+    """A KV pool that holds twice what is inside now."""
+    size = serving.options.block_size
+    blocks = int(2 * _inside_blocks(serving) / severity)
     return _with_flags(serving, num_gpu_blocks=max(blocks, -(-serving.options.max_model_len // size) + 2))
 
 
@@ -53,9 +60,9 @@ def small_budget(serving: Serving, severity: float) -> Serving:
 
 
 def small_pool_and_giants(serving: Serving, _severity: float) -> Serving:
-    """A pool that one giant prompt nearly fills."""
+    """A pool of twice what is inside now: one giant prompt nearly fills it."""
     least = -(-serving.options.max_model_len // serving.options.block_size) + 2
-    return _with_flags(serving, num_gpu_blocks=max(least, 1400))
+    return _with_flags(serving, num_gpu_blocks=max(least, int(2 * _inside_blocks(serving))))
 
 
 def large_budget(serving: Serving, _severity: float) -> Serving:
@@ -82,15 +89,25 @@ def client_step(by: float) -> Apply:
 
 
 def prefill_interference(d: Deployment, _t: float, severity: float) -> None:
-    longest = min(d.serving.options.max_model_len - 32, 24000)
-    traffic(d, lambda plan: with_giants(plan, 0.04 * severity * sum(c.share for c in plan.mix), longest))
+    """Giant prompts, as many as keep the engine busy for two thirds of its time; each holds up all who decode."""
+    longest = min(d.serving.options.max_model_len - 32, 12000)
+    profile = d.serving.profile
+    seconds = longest * profile.token_s + longest**2 / 2 * profile.pair_s
+    busy = min(0.65 * severity, 0.9) * d.serving.replicas
+    traffic(d, lambda plan: with_giants(plan, busy / seconds, longest))
 
 
-def head_of_line(d: Deployment, _t: float, severity: float) -> None:
-    """Now and then a prompt comes that needs most of the pool, and all behind it wait until it fits whole."""
+def head_of_line(d: Deployment, t: float, severity: float) -> None:
+    """Every few seconds a prompt comes that needs most of the pool, and all behind it wait until it fits whole."""
     pool = d.replicas[0].engine.scheduler.pool.num_blocks * d.serving.options.block_size
-    longest = min(d.serving.options.max_model_len - 32, int(0.8 * pool))
-    traffic(d, lambda plan: with_giants(plan, 0.03 * severity * sum(c.share for c in plan.mix), longest))
+    longest = min(d.serving.options.max_model_len - 32, int(0.85 * pool))
+    giant = LengthClass(1.0, (longest, longest), (16, 16))
+
+    def send(deployment: Deployment, now: float) -> None:
+        deployment.traffic.also(giant, now)
+        deployment.at(now + 8.0 / severity, send)
+
+    send(d, t)
 
 
 def prefix_loss(d: Deployment, _t: float, _severity: float) -> None:

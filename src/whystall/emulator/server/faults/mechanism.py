@@ -66,6 +66,9 @@ def more(plan: TrafficPlan, by: float) -> TrafficPlan:
     return msgspec.structs.replace(plan, rate=plan.rate * by, clients=round(plan.clients * by))
 
 
-def with_giants(plan: TrafficPlan, share: float, tokens: int) -> TrafficPlan:
+def with_giants(plan: TrafficPlan, rate: float, tokens: int) -> TrafficPlan:
+    """So many prompts of ``tokens`` a second on top of the load; a closed loop of clients has one in ten."""
+    others = sum(c.share for c in plan.mix)
+    share = others * (rate / plan.rate if plan.rate else 0.1)
     giant = LengthClass(share, (tokens, tokens), (16, 16))
-    return msgspec.structs.replace(plan, mix=(*plan.mix, giant))
+    return msgspec.structs.replace(plan, mix=(*plan.mix, giant), rate=plan.rate + rate if plan.rate else 0.0)
