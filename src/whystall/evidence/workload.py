@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from whystall.model.diagnosis import Evidence
+from whystall.model.diagnosis import Evidence, Onset
 from whystall.model.text import Text
 from whystall.state.histograms import count_above, mean_of, quantile_of
 
@@ -39,9 +39,8 @@ def _longer_prompts(scene: Scene) -> Iterator[Evidence]:
         "prompts are {after:.0f} tokens long, {times:~2} times those before",
         "提示长 {after:.0f} 个 token，是此前的 {times:~2} 倍",
     )
-    yield from _shift(
-        scene, "prompts.longer", before, scene.prompt_tokens, "tokens", text, (state.prompt_tokens, state.first_tokens)
-    )
+    pair = (state.prompt_tokens, state.first_tokens)
+    yield from _shift(scene, "prompts.longer", before, scene.prompt_tokens, text, pair)
 
 
 def _longer_outputs(scene: Scene) -> Iterator[Evidence]:
@@ -53,7 +52,7 @@ def _longer_outputs(scene: Scene) -> Iterator[Evidence]:
         "输出长 {after:.0f} 个 token，是此前的 {times:~2} 倍",
     )
     pair = (state.output_length.sum, state.output_length.count)
-    yield from _shift(scene, "outputs.longer", before, after, "tokens", text, pair)
+    yield from _shift(scene, "outputs.longer", before, after, text, pair)
 
 
 def _more_requests(scene: Scene) -> Iterator[Evidence]:
@@ -63,7 +62,8 @@ def _more_requests(scene: Scene) -> Iterator[Evidence]:
         "{after:~3} requests arrive a second, {times:~2} times those before",
         "每秒到达 {after:~3} 个请求，是此前的 {times:~2} 倍",
     )
-    yield from _shift(scene, "requests.more", before, scene.rate(arrived), "1/s", text, (arrived, scene.state.dt))
+    # Arrivals of a closed loop come in waves, in which a change point would be chance: the incident's onset stands for it.
+    yield from _shift(scene, "requests.more", before, scene.rate(arrived), text, scene.focus.onset)
 
 
 def _surge(scene: Scene) -> Iterator[Evidence]:
@@ -97,15 +97,15 @@ def arrivals(scene: Scene) -> Floats:
 
 
 def _shift(
-    scene: Scene, name: str, before: float, after: float, unit: str, text: Text, pair: tuple[Floats, Floats]
+    scene: Scene, name: str, before: float, after: float, text: Text, since: Onset | tuple[Floats, Floats] | None
 ) -> Iterator[Evidence]:
-    """A mean of the incident against the past; the onset is where the ratio of the pair's sums changes."""
+    """A mean of the incident against the past; ``since`` is its onset, or the pair whose ratio changes there."""
     if not (math.isfinite(before) and math.isfinite(after) and before > 0 and after > 0):
         return
     times = after / before
     strength = ramp(math.log(times), math.log(level("shift")) / 2, 1.5 * math.log(level("shift")))
     changed = times > level("shift")
-    onset = onset_of(scene, *pair) if changed else None
+    onset = (onset_of(scene, *since) if isinstance(since, tuple) else since) if changed else None
     yield scene.evidence(
         name, times, "ratio", strength, text.format(after=after, times=times), onset=onset, anomaly=changed
     )
