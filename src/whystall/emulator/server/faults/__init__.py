@@ -43,7 +43,7 @@ FAULTS = {
         Fault("seat_cap", "few seats under a growing load", load.client_step(6), load.few_seats),
         Fault("queue_limit", "--max-num-queued-reqs under a growing load", load.load_step(4), load.short_queue),
         Fault(
-            "token_budget", "max_num_batched_tokens of 128 under a growing load", load.client_step(4), load.small_budget
+            "token_budget", "few max_num_batched_tokens under a growing load", load.client_step(6), load.small_budget
         ),
         Fault(
             "prefill_bound",

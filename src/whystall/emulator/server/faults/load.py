@@ -11,15 +11,28 @@ from whystall.emulator.server.traffic import TrafficPlan
 from .mechanism import Apply, lengths, more, traffic, with_giants
 
 
+def _lengths(plan: TrafficPlan) -> tuple[float, float]:
+    """Mean tokens of a prompt and of an output."""
+    shares = sum(c.share for c in plan.mix)
+    prompt = sum(c.share * sum(c.prompt) / 2 for c in plan.mix) / shares
+    return prompt, sum(c.share * sum(c.output) / 2 for c in plan.mix) / shares
+
+
+def _lifetime_s(serving: Serving) -> float:
+    """About how long a request is inside."""
+    prompt, output = _lengths(serving.traffic)
+    return output * 1.4 * serving.profile.floor_s + 2 * prompt * serving.profile.token_s
+
+
 def _inside(serving: Serving) -> float:
     """About how many requests are inside at a time, as the load is before the fault."""
-    plan, profile = serving.traffic, serving.profile
-    if plan.clients:
-        return float(plan.clients)
-    shares = sum(c.share for c in plan.mix)
-    output = sum(c.share * sum(c.output) / 2 for c in plan.mix) / shares
-    prompt = sum(c.share * sum(c.prompt) / 2 for c in plan.mix) / shares
-    return max(plan.rate * (output * 1.4 * profile.floor_s + 2 * prompt * profile.token_s) / serving.replicas, 4.0)
+    plan = serving.traffic
+    return float(plan.clients) if plan.clients else max(plan.rate * _lifetime_s(serving) / serving.replicas, 4.0)
+
+
+def _tokens_per_s(serving: Serving) -> float:
+    """About how many tokens a replica schedules in a second, as the load is before the fault."""
+    return sum(_lengths(serving.traffic)) * _inside(serving) / _lifetime_s(serving)
 
 
 def _with_flags(serving: Serving, **flags: object) -> Serving:
@@ -32,9 +45,7 @@ def _with_flags(serving: Serving, **flags: object) -> Serving:
 
 def _inside_blocks(serving: Serving) -> float:
     """About how many blocks the requests inside hold when they end."""
-    plan, size = serving.traffic, serving.options.block_size
-    tokens = sum(c.share * (sum(c.prompt) + sum(c.output)) / 2 for c in plan.mix) / sum(c.share for c in plan.mix)
-    return _inside(serving) * tokens / size
+    return _inside(serving) * sum(_lengths(serving.traffic)) / serving.options.block_size
 
 
 def small_pool(serving: Serving, severity: float) -> Serving:
@@ -45,18 +56,20 @@ def small_pool(serving: Serving, severity: float) -> Serving:
 
 
 def few_seats(serving: Serving, severity: float) -> Serving:
-    """Seats for one and a half times as many as are inside now."""
-    return _with_flags(serving, max_num_seqs=max(int(1.5 * _inside(serving) / severity), 1))
+    """Seats for twice as many as are inside now."""
+    return _with_flags(serving, max_num_seqs=max(int(2 * _inside(serving) / severity), 1))
 
 
 def short_queue(serving: Serving, severity: float) -> Serving:
-    """Admission control at twice what is inside now."""
-    return _with_flags(serving, max_num_queued_reqs=max(int(2 * _inside(serving) / severity), 1))
+    """Admission control at three times what is inside now."""
+    return _with_flags(serving, max_num_queued_reqs=max(int(3 * _inside(serving) / severity), 1))
 
 
 def small_budget(serving: Serving, severity: float) -> Serving:
-    """A token budget that prefill fills step by step."""
-    return _with_flags(serving, max_num_batched_tokens=max(int(128 / severity), 16))
+    """A token budget with room for two and a half times what is scheduled now, at the steps that prefill takes."""
+    step_s = max(serving.profile.host_mixed_s, serving.profile.floor_s)
+    budget = max(int(2.5 * _tokens_per_s(serving) * step_s / severity), 16)
+    return _with_flags(serving, max_num_batched_tokens=budget)
 
 
 def small_pool_and_giants(serving: Serving, _severity: float) -> Serving:

@@ -22,6 +22,7 @@ class _Load(msgspec.Struct, frozen=True, kw_only=True):
     shared_prefix: int = 0
     replicas: int = 1
     max_model_len: int = 16384
+    profile: str = "h200-8b"
     num_gpu_blocks: int = 0  # 0: all that the GPU has room for
 
 
@@ -31,6 +32,8 @@ _OTHERS = {
     "prefix_cache_loss": _Load(rate=24.0, shared_prefix=1024),
     # Two replicas that are busy enough for one to miss the other.
     "replica_imbalance": _Load(rate=24.0, replicas=2),
+    # A GPU that reads weights for most of a step of few tokens; on the H200 the host would be what is short then.
+    "token_budget": _Load(rate=3.0, prompt=(300, 500), profile="l40s-8b"),
     # A pool as on 80 GB: on this GPU's own, decoding five times as long slows everybody but fills nothing.
     "longer_outputs": _Load(num_gpu_blocks=20000),
     # Many that decode for long: a giant's prefill holds up all of them.
@@ -41,9 +44,9 @@ _OTHERS = {
 
 
 def healthy_serving(fault: str) -> Serving:
-    """An 8B model on one H200 (two for ``replica_imbalance``) under a load that it serves well, for ``fault`` to spoil."""
+    """An 8B model, mostly on one H200, under a load that it serves well, for ``fault`` to spoil."""
     load = _OTHERS.get(fault, _USUAL)
-    profile = load_profile("h200-8b")
+    profile = load_profile(load.profile)
     options = EngineOptions(
         num_gpu_blocks=load.num_gpu_blocks or profile.kv_blocks,
         max_num_seqs=1024,
