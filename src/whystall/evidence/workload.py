@@ -13,6 +13,7 @@ from whystall.state.histograms import count_above, mean_of, quantile_of
 
 from .change import onset_of
 from .scene import Floats, Scene
+from .symptoms import frozen_tokens, stalled
 from .thresholds import level, ramp
 
 # A client that opens its pool does so within seconds.
@@ -142,8 +143,14 @@ def _more_work(scene: Scene) -> Text:
 
 
 def _bursts(scene: Scene) -> Iterator[Evidence]:
-    """Index of dispersion of the arrivals, and whether the queue drains between them."""
-    state, arrived = scene.state, arrivals(scene)[scene.inside]
+    """Index of dispersion of the arrivals, and whether the queue drains between them.
+
+    Away from standstills: who comes during one is seen with the first step after it, all at once.
+    """
+    state = scene.state
+    standing = stalled(state) | frozen_tokens(state)
+    standing[1:] |= standing[:-1].copy()
+    arrived = arrivals(scene)[scene.inside & ~standing]
     arrived = arrived[np.isfinite(arrived)]
     if len(arrived) < 8 or not arrived.mean() > 0:
         return

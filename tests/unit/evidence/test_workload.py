@@ -1,7 +1,16 @@
+from pathlib import Path
+
 import pytest
 
 from scenes import evidence_of, scene_of
-from whystall.evidence.workload import arrivals
+from whystall.emulator.server.deployment import Deployment
+from whystall.emulator.server.faults import inject, parse_fault
+from whystall.emulator.server.faults.scene import healthy_serving
+from whystall.emulator.server.recorder import record_run
+from whystall.evidence.scene import Scene
+from whystall.evidence.workload import arrivals, workload
+from whystall.pipeline import states_of
+from whystall.sources.files.recording import read_recording
 
 HURT = {"seconds": 40, "waiting": 40, "queue_s": 8}
 
@@ -62,3 +71,14 @@ def test_low_demand_is_few_running_and_none_waiting() -> None:
 def test_a_clients_pool_is_flat_and_waits_for_nobody() -> None:
     assert evidence_of({"seconds": 30, "running": 20})["clients.pool"].strength >= 1
     assert evidence_of({"seconds": 30, "running": [5, 9, 13, 20, 2, 7, 11, 3]})["clients.pool"].strength < 0
+
+
+@pytest.mark.parametrize(("fault", "bursty"), [("burst", True), ("observability_overhead", False)])
+def test_who_came_during_a_standstill_is_no_burst(tmp_path: Path, fault: str, bursty: bool) -> None:
+    """Both show many arrivals in one interval; after a standstill they are those of several seconds."""
+    server = Deployment(healthy_serving(fault), start=1_790_000_000.0)
+    inject(server, parse_fault(f"{fault}@20"))
+    record_run(server, tmp_path, seconds=70)
+    found = {each.id: each for each in workload(Scene(states_of(read_recording(tmp_path))[0]))}["arrivals.bursty"]
+    assert (found.strength >= 1) == bursty
+    assert (found.strength < 0.3) == (not bursty)
