@@ -31,8 +31,10 @@ def admit(scheduler: Scheduler, batch: Batch) -> None:
             continue
         tokens = _try(scheduler, request, budget, threshold)
         if tokens <= 0:
-            # Who was set aside comes back on its own; until then the head is looked at anew at each step.
-            scheduler.blocked = tokens < 0 and not aside
+            # Who was set aside comes back on its own; until then the head is looked at anew at each step. So is one
+            # whose prompt may hold what others generate: each full block of theirs is one that it need not take.
+            grows = scheduler.pool.caching and request.content.sees_outputs
+            scheduler.blocked = tokens < 0 and not aside and not grows
             break
         waiting.take_head()
         scheduler.deferred.discard(request)
