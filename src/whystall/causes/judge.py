@@ -171,12 +171,21 @@ def _verdict(
 
 
 def _unread(state: EngineState) -> Text | None:
-    """Most of the window could not be read (counters gone from the page, restarts): what was seen of it proves nothing."""
+    """Most of the time could not be read (no page, counters gone), or the server was away in the end or in between."""
+    gone = state.unanswered_after_s
+    if gone >= level("episode_min"):
+        text = Text("the last {n} s gave no page any more", "最后 {n} 秒没有再得到任何指标页面")
+        return text.format(n=f"{gone:.0f}")
+    away = float(state.dt[~state.valid].max(initial=0.0) - np.median(state.dt)) if len(state.dt) else 0.0
+    if away >= level("episode_min"):
+        text = Text("the server was away for {n} s and started anew", "服务器消失了 {n} 秒后重新启动")
+        return text.format(n=f"{away:.0f}")
     read = float(state.dt[_usable(state)].sum())
-    if read >= state.seconds / 2:
+    whole = state.unanswered_before_s + state.seconds + gone
+    if read >= whole / 2:
         return None
     text = Text("only {read} of {n} s could be read", "{n} 秒中仅有 {read} 秒可读")
-    return text.format(read=f"{read:.0f}", n=f"{state.seconds:.0f}")
+    return text.format(read=f"{read:.0f}", n=f"{whole:.0f}")
 
 
 def _too_short(scene: Scene) -> Text | None:

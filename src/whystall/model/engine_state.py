@@ -131,6 +131,10 @@ class EngineState(msgspec.Struct, frozen=True):
     spans: tuple[SpanRow, ...] = ()
     identities: tuple[Identity, ...] = ()
     restarts: tuple[float, ...] = ()  # seconds after ``start``
+    unanswered_before_s: float = (
+        0.0  # from the first failed scrape to the first page, where that failed one is before it
+    )
+    unanswered_after_s: float = 0.0  # from the last page to the last failed scrape after it
     health_ok: bool | None = None  # the last answer of /health
     unknown_names: tuple[str, ...] = ()
     process_age_s: float | None = None  # of the API process at the window's start

@@ -111,12 +111,15 @@ class _Context:
     def beside(self) -> dict[str, Any]:
         """What was seen beside the page: the same for every engine."""
         r, times = self.recording, self.times
+        failed = [scrape.t for scrape in r.metrics.failed]
         return {
             "gpu": gpu_state(r.gpu, times),
             "host": host_state(r.host, times),
             "client": client_state(r.client, times),
             "events": _inside(self.events, times),
             "spans": tuple(s for s in r.spans if len(times) and times[0] <= s.end <= times[-1]),
+            "unanswered_before_s": max(float(times[0]) - min(failed, default=np.inf), 0.0) if len(times) else 0.0,
+            "unanswered_after_s": max(max(failed, default=-np.inf) - float(times[-1]), 0.0) if len(times) else 0.0,
             "health_ok": (r.health[-1].status == 200) if r.health else None,
             "unknown_names": self.unknown,
             "signals": self.signals(),

@@ -99,3 +99,32 @@ def test_the_worst_of_several_engines_stands_for_them() -> None:
     assert worst([well]) == well
     top = worst([well, ill])
     assert (top.verdict, top.engines) == ("bottleneck", (well, ill))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"unanswered_after_s": 20.0}, "last 20 s"),
+        ({"unanswered_before_s": 60.0}, "of 100 s could be read"),
+    ],
+)
+def test_a_server_that_did_not_answer_is_not_called_healthy(change: dict, said: str) -> None:
+    calm = state_of({"seconds": 40})
+    assert judge(calm, "t").verdict == "healthy"
+    found = judge(msgspec.structs.replace(calm, **change), "t")
+    assert found.verdict == "unknown"
+    assert said in found.headline.en
+
+
+def test_a_few_lost_scrapes_take_no_health() -> None:
+    calm = msgspec.structs.replace(state_of({"seconds": 40}), unanswered_after_s=3.0, unanswered_before_s=10.0)
+    assert judge(calm, "t").verdict == "healthy"
+
+
+def test_a_server_that_was_away_and_started_anew_is_not_called_healthy() -> None:
+    calm = state_of({"seconds": 40})
+    again, valid = calm.dt.copy(), calm.valid.copy()
+    again[20], valid[20] = 12.0, False
+    found = judge(msgspec.structs.replace(calm, dt=again, valid=valid), "t")
+    assert found.verdict == "unknown"
+    assert "away for 11 s" in found.headline.en
