@@ -97,10 +97,10 @@ def one(kind: str, folder: Path, megabytes: int, runs: int, hta: Path | None) ->
     return found
 
 
-def ranks(folder: Path) -> dict[str, float]:
-    """Eight ranks of 25 MB each: cores kept busy."""
+def ranks(folder: Path, runs: int) -> dict[str, float]:
+    """Eight ranks of 25 MB each: cores kept busy, in the run that waited least for the files and for its neighbours."""
     paths = [made("kernels", folder / f"rank{number}.json", 25_000_000, number) for number in range(8)]
-    found = measure(command(*paths))
+    found = min((measure(command(*paths)) for _ in range(runs)), key=lambda run: run["wall_s"])
     return {**found, "cores": found["cpu_s"] / found["wall_s"]}
 
 
@@ -141,7 +141,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as made:
         folder = asked.folder or Path(made)
         results: dict[str, Any] = {kind: one(kind, folder, asked.megabytes, asked.runs, hta) for kind in SOURCES}
-        results["eight_ranks"] = ranks(folder)
+        results["eight_ranks"] = ranks(folder, max(3, asked.runs))
     good = judge(results)
     load = os.getloadavg()[0]
     line = {
