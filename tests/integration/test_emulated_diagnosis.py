@@ -19,9 +19,11 @@ from whystall.emulator.server.deployment import Deployment
 from whystall.emulator.server.faults import inject, parse_fault, prepared
 from whystall.emulator.server.faults.scene import healthy_serving
 from whystall.emulator.server.openai import Limits
+from whystall.emulator.server.recorder import record_run
 from whystall.emulator.server.serve import serving
 from whystall.model.diagnosis import Diagnosis
 from whystall.pipeline import diagnose
+from whystall.sources.files.recording import read_recording
 from whystall.sources.gpu import GpuRow, gpu_columns
 from whystall.sources.live.collector import CollectSpec, collect
 
@@ -112,3 +114,14 @@ async def test_an_idle_server_is_healthy_and_says_why(tmp_path: Path, fault: str
 
 async def test_a_healthy_server_is_called_healthy(tmp_path: Path) -> None:
     assert (await diagnosis_of(tmp_path, "")).verdict == "healthy"
+
+
+def test_a_load_that_swings_by_half_is_healthy_in_every_minute_of_an_hour(tmp_path: Path) -> None:
+    plain = healthy_serving("healthy")
+    swinging = msgspec.structs.replace(plain.traffic, swing=0.45, period_s=400.0)
+    deployment = Deployment(msgspec.structs.replace(plain, traffic=swinging), start=1_790_000_000.0)
+    for minute in range(60):
+        folder = tmp_path / str(minute)
+        record_run(deployment, folder, seconds=60.0)
+        found = diagnose(read_recording(folder)).diagnosis
+        assert found.verdict == "healthy", (minute, found.headline)

@@ -120,11 +120,12 @@ def _lasts(state: EngineState, flags: dict[str, Bools], slo: Slo | None, start: 
 
 
 def _slow_on_the_whole(state: EngineState, start: int, stop: int) -> bool:
-    """Late tokens alone are an episode when the usual ITL would gain a fifth of the time, over enough tokens."""
+    """Late tokens alone are an episode when they are felt and the usual ITL would gain a fifth of the time."""
     total, tokens = np.nansum(state.itl.sum[start:stop]), np.nansum(state.itl.count[start:stop])
     if tokens < level("episode_tokens"):
         return False
-    return bool((1 - level("gain")) * total / tokens >= usual_itl(state, level("felt_itl")))
+    felt = level("felt_itl")
+    return bool(total / tokens >= felt and (1 - level("gain")) * total / tokens >= usual_itl(state, felt))
 
 
 def _past(state: EngineState, start: int, flags: dict[str, Bools]) -> Bools:
