@@ -125,3 +125,13 @@ def test_a_load_that_swings_by_half_is_healthy_in_every_minute_of_an_hour(tmp_pa
         record_run(deployment, folder, seconds=60.0)
         found = diagnose(read_recording(folder)).diagnosis
         assert found.verdict == "healthy", (minute, found.headline)
+
+
+@pytest.mark.parametrize("fault", ["jit_compile", "gc_pause"])
+def test_pauses_that_a_mean_over_many_tokens_hides_are_an_incident(tmp_path: Path, fault: str) -> None:
+    planned = parse_fault(f"{fault}@{AT_S}")
+    with (tmp_path / "server.log").open("w", encoding="utf-8") as sink:
+        deployment = Deployment(prepared(healthy_serving(fault), [planned]), start=1_790_000_000.0, log=sink)
+        inject(deployment, planned)
+        record_run(deployment, tmp_path, seconds=SECONDS)
+    assert diagnose(read_recording(tmp_path)).diagnosis.verdict == "bottleneck"

@@ -125,7 +125,15 @@ def _slow_on_the_whole(state: EngineState, start: int, stop: int) -> bool:
     if tokens < level("episode_tokens"):
         return False
     felt = level("felt_itl")
-    return bool(total / tokens >= felt and (1 - level("gain")) * total / tokens >= usual_itl(state, felt))
+    late = total >= felt * tokens or _pauses(state, start, stop) >= level("episode_tokens")
+    return bool(late and (1 - level("gain")) * total / tokens >= usual_itl(state, felt))
+
+
+def _pauses(state: EngineState, start: int, stop: int) -> float:
+    """How many gaps between tokens were as long as a wait that is felt: a mean over many tokens hides them."""
+    below = state.itl.bounds <= level("felt_wait")
+    counts = np.nan_to_num(state.itl.counts[start:stop]).sum(axis=0)
+    return float(counts[int(below.sum()) :].sum()) if below.any() else 0.0
 
 
 def _past(state: EngineState, start: int, flags: dict[str, Bools]) -> Bools:
