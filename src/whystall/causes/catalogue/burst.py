@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from whystall.causes.entry import CauseEntry, Link, LookAlike, Need
+from whystall.causes.links import REQUESTS_WAIT
 from whystall.model.text import Text
 
 CAUSE = CauseEntry(
@@ -30,13 +31,7 @@ CAUSE = CauseEntry(
         "front.residual": -1.0,  # a slow front end bunches requests, too
     },
     links=(
-        Link(
-            Text(
-                "Requests wait before they run: {queue_delay}",
-                "请求在运行前排队：{queue_delay}",
-            ),
-            (Need("queue.delay"),),
-        ),
+        REQUESTS_WAIT,
         Link(
             Text(
                 "They came together: {arrivals_bursty}",

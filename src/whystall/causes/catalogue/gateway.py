@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from whystall.causes.entry import CauseEntry, Link, LookAlike, Need
+from whystall.causes.links import LATE_AT_THE_CLIENT
 from whystall.model.text import Text
 
 CAUSE = CauseEntry(
@@ -27,17 +28,7 @@ CAUSE = CauseEntry(
         "client.clumps": 4.0,  # tokens that come faster than they were made were held back
     },
     links=(
-        Link(
-            Text(
-                "First tokens are late at the client only: {client_gap}",
-                "首 token 只在客户端处延迟：{client_gap}",
-            ),
-            (Need("client.gap"),),
-            rejects=Text(
-                "the server: its own time to first token is as it says",
-                "服务器：其自身的首 token 时间如其所示",
-            ),
-        ),
+        LATE_AT_THE_CLIENT,
         Link(
             Text(
                 "Tokens come in clumps: {client_clumps}",

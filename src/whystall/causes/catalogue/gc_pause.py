@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from whystall.causes.entry import CauseEntry, Link, LookAlike, Need
+from whystall.causes.links import STOOD_STILL
 from whystall.model.text import Text
 
 CAUSE = CauseEntry(
@@ -40,14 +41,7 @@ CAUSE = CauseEntry(
                 "编译：日志点明了回收器",
             ),
         ),
-        Link(
-            Text(
-                "Everything stood still: {progress_stalled}",
-                "一切停止：{progress_stalled}",
-            ),
-            (Need("progress.stalled"),),
-            optional=True,
-        ),
+        STOOD_STILL,
     ),
     numbers=(
         Text(

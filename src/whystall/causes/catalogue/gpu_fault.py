@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from whystall.causes.entry import CauseEntry, Link, LookAlike, Need
+from whystall.causes.links import NOTHING_ADVANCES
 from whystall.model.text import Text
 
 CAUSE = CauseEntry(
@@ -37,14 +38,7 @@ CAUSE = CauseEntry(
                 "软件死锁：那不会留下 Xid",
             ),
         ),
-        Link(
-            Text(
-                "Nothing advances: {progress_frozen}",
-                "没有任何推进：{progress_frozen}",
-            ),
-            (Need("progress.frozen"),),
-            optional=True,
-        ),
+        NOTHING_ADVANCES,
     ),
     numbers=(
         Text(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from whystall.causes.entry import CauseEntry, Link, LookAlike, Need
+from whystall.causes.links import MORE_CAME
 from whystall.model.text import Text
 
 CAUSE = CauseEntry(
@@ -74,14 +75,7 @@ CAUSE = CauseEntry(
             (Need("prompts.longer"),),
             optional=True,
         ),
-        Link(
-            Text(
-                "More came at once: {requests_surge}",
-                "同时到达的请求增多：{requests_surge}",
-            ),
-            (Need("requests.surge"),),
-            optional=True,
-        ),
+        MORE_CAME,
     ),
     numbers=(
         Text(

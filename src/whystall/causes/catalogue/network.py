@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from whystall.causes.entry import CauseEntry, Link, LookAlike, Need
+from whystall.causes.entry import CauseEntry, LookAlike
+from whystall.causes.links import LATE_AT_THE_CLIENT
 from whystall.model.text import Text
 
 CAUSE = CauseEntry(
@@ -26,19 +27,7 @@ CAUSE = CauseEntry(
         "client.clumps": -3.0,  # a buffer hands tokens on in clumps
         "client.send_lag": -2.0,  # a client that is late itself explains it
     },
-    links=(
-        Link(
-            Text(
-                "First tokens are late at the client only: {client_gap}",
-                "首 token 只在客户端处延迟：{client_gap}",
-            ),
-            (Need("client.gap"),),
-            rejects=Text(
-                "the server: its own time to first token is as it says",
-                "服务器：其自身的首 token 时间如其所示",
-            ),
-        ),
-    ),
+    links=(LATE_AT_THE_CLIENT,),
     numbers=(
         Text(
             "{client_gap:~2} s between server and client",

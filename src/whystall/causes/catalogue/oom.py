@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from whystall.causes.entry import CauseEntry, Link, LookAlike, Need
+from whystall.causes.links import NOTHING_ADVANCES
 from whystall.model.text import Text
 
 CAUSE = CauseEntry(
@@ -38,14 +39,7 @@ CAUSE = CauseEntry(
                 "因其他原因死亡：先是显存失败",
             ),
         ),
-        Link(
-            Text(
-                "Nothing advances: {progress_frozen}",
-                "没有任何推进：{progress_frozen}",
-            ),
-            (Need("progress.frozen"),),
-            optional=True,
-        ),
+        NOTHING_ADVANCES,
     ),
     numbers=(
         Text(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from whystall.causes.entry import CauseEntry, Link, LookAlike, Need
+from whystall.causes.links import MORE_CAME, REQUESTS_WAIT
 from whystall.model.text import Text
 
 CAUSE = CauseEntry(
@@ -34,13 +35,7 @@ CAUSE = CauseEntry(
         "prefix.lost": -2.0,  # the extra work has a cause
     },
     links=(
-        Link(
-            Text(
-                "Requests wait before they run: {queue_delay}",
-                "请求在运行前排队：{queue_delay}",
-            ),
-            (Need("queue.delay"),),
-        ),
+        REQUESTS_WAIT,
         Link(
             Text(
                 "The queue only grows: {queue_growing}",
@@ -52,14 +47,7 @@ CAUSE = CauseEntry(
                 "突发：那样会清空",
             ),
         ),
-        Link(
-            Text(
-                "More came at once: {requests_surge}",
-                "同时到达的请求增多：{requests_surge}",
-            ),
-            (Need("requests.surge"),),
-            optional=True,
-        ),
+        MORE_CAME,
     ),
     numbers=(
         Text(

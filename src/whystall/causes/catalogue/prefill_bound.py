@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from whystall.causes.entry import CauseEntry, Link, LookAlike, Need
+from whystall.causes.links import MORE_CAME, REQUESTS_WAIT
 from whystall.model.text import Text
 
 CAUSE = CauseEntry(
@@ -37,13 +38,7 @@ CAUSE = CauseEntry(
         "progress.stalled": -2.0,  # nothing is computed in a standstill
     },
     links=(
-        Link(
-            Text(
-                "Requests wait before they run: {queue_delay}",
-                "请求在运行前排队：{queue_delay}",
-            ),
-            (Need("queue.delay"),),
-        ),
+        REQUESTS_WAIT,
         Link(
             Text(
                 "Prompts take the time: {prefill_busy}",
@@ -67,14 +62,7 @@ CAUSE = CauseEntry(
             ),
             optional=True,
         ),
-        Link(
-            Text(
-                "More came at once: {requests_surge}",
-                "同时到达的请求增多：{requests_surge}",
-            ),
-            (Need("requests.surge"),),
-            optional=True,
-        ),
+        MORE_CAME,
     ),
     numbers=(
         Text(

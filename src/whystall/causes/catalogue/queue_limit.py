@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from whystall.causes.entry import CauseEntry, Link, LookAlike, Need
+from whystall.causes.links import MORE_CAME
 from whystall.model.text import Text
 
 CAUSE = CauseEntry(
@@ -40,14 +41,7 @@ CAUSE = CauseEntry(
                 "引擎错误：服务器将其计为主动拒绝",
             ),
         ),
-        Link(
-            Text(
-                "More came at once: {requests_surge}",
-                "同时到达的请求增多：{requests_surge}",
-            ),
-            (Need("requests.surge"),),
-            optional=True,
-        ),
+        MORE_CAME,
     ),
     numbers=(
         Text(

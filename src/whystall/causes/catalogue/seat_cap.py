@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from whystall.causes.entry import CauseEntry, Link, LookAlike, Need
+from whystall.causes.links import MORE_CAME, REQUESTS_WAIT
 from whystall.model.text import Text
 
 CAUSE = CauseEntry(
@@ -30,13 +31,7 @@ CAUSE = CauseEntry(
         "budget.full": -1.0,  # full steps would hold back the same requests
     },
     links=(
-        Link(
-            Text(
-                "Requests wait before they run: {queue_delay}",
-                "请求在运行前排队：{queue_delay}",
-            ),
-            (Need("queue.delay"),),
-        ),
+        REQUESTS_WAIT,
         Link(
             Text(
                 "No seat is free: {seats_full}",
@@ -56,14 +51,7 @@ CAUSE = CauseEntry(
             (Need("kv.saturated", 0.3, below=True),),
             optional=True,
         ),
-        Link(
-            Text(
-                "More came at once: {requests_surge}",
-                "同时到达的请求增多：{requests_surge}",
-            ),
-            (Need("requests.surge"),),
-            optional=True,
-        ),
+        MORE_CAME,
     ),
     numbers=(
         Text(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from whystall.causes.entry import CauseEntry, Link, LookAlike, Need
+from whystall.causes.links import REQUESTS_WAIT, SET_ASIDE
 from whystall.model.text import Text
 
 CAUSE = CauseEntry(
@@ -28,24 +29,8 @@ CAUSE = CauseEntry(
         "queue.delay": 1.0,  # who is set aside waits
     },
     links=(
-        Link(
-            Text(
-                "Requests wait before they run: {queue_delay}",
-                "请求在运行前排队：{queue_delay}",
-            ),
-            (Need("queue.delay"),),
-        ),
-        Link(
-            Text(
-                "They are set aside, not short of capacity: {queue_deferred}",
-                "它们被搁置，而非缺容量：{queue_deferred}",
-            ),
-            (Need("queue.deferred"),),
-            rejects=Text(
-                "seats, blocks and budget",
-                "席位、块与预算",
-            ),
-        ),
+        REQUESTS_WAIT,
+        SET_ASIDE,
         Link(
             Text(
                 "No adapter is waited for: {config_lora}",

@@ -1,0 +1,66 @@
+"""Whys that stand in the chains of several causes: one fact, said in one place."""
+
+from __future__ import annotations
+
+from whystall.model.text import Text
+
+from .entry import Link, Need
+
+LATE_AT_THE_CLIENT = Link(
+    Text(
+        "First tokens are late at the client only: {client_gap}",
+        "首 token 只在客户端处延迟：{client_gap}",
+    ),
+    (Need("client.gap"),),
+    rejects=Text(
+        "the server: its own time to first token is as it says",
+        "服务器：其自身的首 token 时间如其所示",
+    ),
+)
+
+MORE_CAME = Link(
+    Text(
+        "More came at once: {requests_surge}",
+        "同时到达的请求增多：{requests_surge}",
+    ),
+    (Need("requests.surge"),),
+    optional=True,
+)
+
+NOTHING_ADVANCES = Link(
+    Text(
+        "Nothing advances: {progress_frozen}",
+        "没有任何推进：{progress_frozen}",
+    ),
+    (Need("progress.frozen"),),
+    optional=True,
+)
+
+REQUESTS_WAIT = Link(
+    Text(
+        "Requests wait before they run: {queue_delay}",
+        "请求在运行前排队：{queue_delay}",
+    ),
+    (Need("queue.delay"),),
+)
+
+SET_ASIDE = Link(
+    Text(
+        "They are set aside, not short of capacity: {queue_deferred}",
+        "它们被搁置，而非缺容量：{queue_deferred}",
+    ),
+    (Need("queue.deferred"),),
+    rejects=Text(
+        "seats, blocks and budget",
+        "席位、块与预算",
+    ),
+)
+
+STOOD_STILL = Link(
+    Text(
+        "Everything stood still: {progress_stalled}",
+        "一切停止：{progress_stalled}",
+    ),
+    (Need("progress.stalled"),),
+    optional=True,
+)
