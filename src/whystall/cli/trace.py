@@ -19,6 +19,7 @@ from whystall.profiles.files import TraceOptions, read_file, read_timeline, repo
 from whystall.profiles.kernels import Classifier, read_patterns
 from whystall.profiles.linked import LinkedTrace, link
 from whystall.profiles.recognise import recognise
+from whystall.profiles.report import TraceReport
 from whystall.profiles.request_timeline import find_request, join_request
 from whystall.profiles.spans import RequestTime, Span
 from whystall.reports.json import to_json
@@ -68,23 +69,26 @@ def trace(
     if request_id is not None:
         return _request(files, request_id, options, export, output)
     _write_exports(files, options, export, window, tensorboard)
-    report = report_of(files, options, ray)
+    _write(report_of(files, options, ray), output)
+    return 0
+
+
+def _write(report: TraceReport, output: Output) -> None:
+    """``report`` in the format that was asked for."""
     if output.format == "json":
         output.write(to_json(report, output.lang))
     elif output.format == "html":
         from whystall.reports.trace_html import trace_html
 
         output.write(trace_html(report, output.lang))
-    else:
-        from whystall.reports.trace_text import render_trace, trace_markdown
+    elif output.format == "text":
+        from whystall.reports.trace_text import render_trace
 
-        text = output.format == "text"
-        output.write(
-            render_trace(report, output.lang, output.width, output.colour)
-            if text
-            else trace_markdown(report, output.lang)
-        )
-    return 0
+        output.write(render_trace(report, output.lang, output.width, output.colour))
+    else:
+        from whystall.reports.trace_text import trace_markdown
+
+        output.write(trace_markdown(report, output.lang))
 
 
 def _files(given: tuple[Path, ...]) -> tuple[Path, ...]:

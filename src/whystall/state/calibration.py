@@ -91,13 +91,16 @@ def step_samples(table: SeriesTable, *, cache_tokens: float, token_budget: int, 
     )
     busy = (np.minimum(running[:-1], running[1:]) >= 2) & (steps >= 1) & np.isfinite(columns).all(axis=1)
     busy &= ~_near(np.nan_to_num(delta("num_preemptions")) > 0, 2)
-    rows = _joined(columns, busy, mixed.shape[1])
-    groups = mixed.shape[1]
-    seconds, counted, decoding, context, depth = rows[:, :5].T
+    return _samples(_joined(columns, busy, mixed.shape[1]), mixed.shape[1], graph_tokens)
+
+
+def _samples(rows: Floats, groups: int, graph_tokens: int) -> StepSamples:
+    """The columns of ``step_samples`` by name: five single ones, then the groups' steps, then their tokens."""
+    seconds, steps, requests, context, depth = rows[:, :5].T
     return StepSamples(
         seconds=seconds,
-        steps=counted,
-        requests=decoding,
+        steps=steps,
+        requests=requests,
         context=context,
         depth=depth,
         graphs=np.full(len(rows), float(graph_tokens)),

@@ -49,7 +49,19 @@ def coast(engine: Engine, until: float) -> None:
         rows += 1
     if not rows:
         return
-    journal.end += ends[:rows]
+    _note(engine, ends[:rows], count)
+    contexts = rows * scheduler.context + count * rows * (rows - 1) / 2
+    clock.kernel_s += rows * fixed + slope * contexts - rows * idle
+    engine.now = engine.last_end = before
+    engine.device_free = free_at
+    scheduler.coasted(rows, context)
+    _refill(engine, ends[rows:], count)
+
+
+def _note(engine: Engine, ends: list[float], count: int) -> None:
+    """The journal's rows of the steps that ended at ``ends``; what differs from step to step is in it already."""
+    journal, scheduler = engine.journal, engine.scheduler
+    journal.end += ends
     for column, value in (
         (journal.regular, count),
         (journal.generated, count),
@@ -57,13 +69,13 @@ def coast(engine: Engine, until: float) -> None:
         (journal.running, len(scheduler.running)),
         (journal.waiting, len(scheduler.waiting)),
     ):
-        column += [value] * rows
-    contexts = rows * scheduler.context + count * rows * (rows - 1) / 2
-    clock.kernel_s += rows * fixed + slope * contexts - rows * idle
-    engine.now = engine.last_end = before
-    engine.device_free = free_at
-    scheduler.coasted(rows, context)
+        column += [value] * len(ends)
+
+
+def _refill(engine: Engine, ends: list[float], count: int) -> None:
+    """The pipeline's batches after the run, which end at ``ends``."""
+    step, context = engine.scheduler.step, engine.scheduler.context
     engine.in_flight.clear()
-    for back, end in enumerate(ends[rows:]):
+    for back, end in enumerate(ends):
         place = step - engine.depth + back
         engine.in_flight.append((Batch(place, count, context - count * (engine.depth - back)), end))
