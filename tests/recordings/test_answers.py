@@ -6,12 +6,11 @@ import pytest
 
 from conftest import recording_names
 from recordings.judging import onset_right, right, said, truth
+from recordings.questions import STALL
 from recordings.transform import metrics_only, thinned
 from whystall.pipeline import diagnose
 
 NAMES = recording_names() or [pytest.param("", marks=pytest.mark.skip(reason="needs the shared recordings"))]
-# A standstill of some seconds does not last three scrapes when they are 5 s apart.
-SHORT = {"profiled", "profiled_eager"}
 
 
 def wanted(shared, name, *, page_only=False):
@@ -44,6 +43,6 @@ def test_thinned_to_production_intervals(name, every, page_only, recording, shar
     seen = metrics_only(recording(name)) if page_only else recording(name)
     for offset in range(0, every, 2):
         diagnosis = diagnose(thinned(seen, every, offset)).diagnosis
-        may_abstain = every == 15 or name in SHORT
+        may_abstain = every == 15 or name in STALL  # which does not last three scrapes that are 5 s apart
         want = wanted(shared, name, page_only=page_only)
         assert right(diagnosis, want, also=True, unknown=may_abstain), (offset, said(diagnosis))

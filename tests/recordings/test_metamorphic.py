@@ -7,17 +7,11 @@ import pytest
 
 from conftest import recording_names
 from recordings.judging import onset_right, right, said, truth
-from recordings.transform import cut, frozen, metrics_only, renamed, shifted, spliced, with_constants, without_scrapes
+from recordings.questions import DROPPED, FROZEN_AT, SAME, incidents
+from recordings.transform import cut, frozen, metrics_only, spliced
 from whystall.pipeline import diagnose
 
 NAMES = recording_names() or [pytest.param("", marks=pytest.mark.skip(reason="needs the shared recordings"))]
-SAME = {
-    "renamed": renamed,
-    "constants": lambda r: with_constants(r, seed=3),
-    "shifted": lambda r: shifted(r, 40 * 86400 + 3.5),
-    "lost": lambda r: without_scrapes(r, 0.2, seed=5),
-}
-DROPPED = {"log": (), "gpu": None, "host": None, "client": None, "server_info": "", "spans": (), "argv": ()}
 
 
 @pytest.mark.parametrize("change", SAME)
@@ -40,14 +34,7 @@ def test_a_signal_dropped(name, signal, recording, shared):
     assert ok, said(diagnosis)
 
 
-def _incidents():
-    """(healthy start, incident) of the same machine."""
-    gpu = [n for n in recording_names() if not n.startswith("cpu_") or n == "cpu_starved"]
-    calm = {"healthy", "idle_clients"}
-    return [(h, n) for h in sorted(calm) for n in gpu if n not in calm]
-
-
-@pytest.mark.parametrize(("healthy", "name"), _incidents())
+@pytest.mark.parametrize(("healthy", "name"), incidents())
 def test_another_healthy_start(healthy, name, recording, shared):
     want = dict(truth(shared)[name])
     want |= want.get("metrics_only", {})
@@ -56,9 +43,7 @@ def test_another_healthy_start(healthy, name, recording, shared):
     assert right(diagnosis, want, also=True, unknown=True), said(diagnosis)
 
 
-@pytest.mark.parametrize(
-    ("name", "at"), [("healthy", 30), ("kv_overflow", 40), ("seq_cap", 30), ("cpu_healthy", 64.5), ("idle_clients", 20)]
-)
+@pytest.mark.parametrize(("name", "at"), FROZEN_AT.items())
 def test_a_frozen_engine_is_found(name, at, recording):
     stopped = frozen(recording(name), at, 45)
     diagnosis = diagnose(stopped).diagnosis

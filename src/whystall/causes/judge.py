@@ -7,6 +7,7 @@ import math
 import msgspec
 import numpy as np
 
+from whystall.evidence.bounds import bounds
 from whystall.evidence.families import collect
 from whystall.evidence.impact import impact
 from whystall.evidence.scene import Scene
@@ -16,6 +17,7 @@ from whystall.model.diagnosis import (
     Cause,
     Diagnosis,
     Evidence,
+    Impact,
     Notice,
     Onset,
     Remedy,
@@ -70,8 +72,8 @@ def judge(
     held = {name: found for name, found in chains.items() if found is not None}
     probability = _through_limits(marginals({name: log_odds(entries[name], evidence) for name in held}), entries)
     causes = _causes(scene, entries, held, probability, evidence)
-    verdict, causes, why = _verdict(scene, causes, held, entries)
     costs = impact(scene)
+    verdict, causes, why = _verdict(scene, causes, held, entries, costs)
     return Diagnosis(
         target=target,
         engine=state.engine,
@@ -156,10 +158,10 @@ def _onset(scene: Scene, entry: CauseEntry, evidence: dict[str, Evidence]) -> On
 
 
 def _verdict(
-    scene: Scene, causes: tuple[Cause, ...], held: dict[str, Chain], entries: dict[str, CauseEntry]
+    scene: Scene, causes: tuple[Cause, ...], held: dict[str, Chain], entries: dict[str, CauseEntry], costs: Impact
 ) -> tuple[Verdict, tuple[Cause, ...], Text]:
     if not scene.focus.hurts:
-        short = _unread(scene.state) or _too_short(scene)
+        short = _unread(scene.state) or _too_short(scene, costs)
         if short is not None:
             return "unknown", (), short
         shown = tuple(c for c in causes if c.probability >= SHOWN)
@@ -188,16 +190,18 @@ def _unread(state: EngineState) -> Text | None:
     return text.format(read=f"{read:.0f}", n=f"{whole:.0f}")
 
 
-def _too_short(scene: Scene) -> Text | None:
+def _too_short(scene: Scene, costs: Impact) -> Text | None:
     """Why a window without an incident is no proof of health: an incident could not have shown in it, or one may begin.
 
-    Losses shorter than ``episode_min`` are waves that pass; a window of less than two such spans cannot tell which.
+    Losses shorter than ``episode_min`` are waves that pass; a window of less than two such spans cannot tell which. Where
+    they made the mean request wait, they are no side matter: the window must show that none comes within ``episode_gap``.
     """
-    least = level("episode_min")
-    if scene.seconds >= 2 * least or (scene.seconds >= least and not scene.focus.passing):
+    least, passing = level("episode_min"), scene.focus.passing
+    waits = bool(passing) and (costs.queue_s or 0.0) >= bounds(scene.slo).wait_s
+    if scene.seconds >= (2 * level("episode_gap") if waits else 2 * least if passing else least):
         return None
-    if scene.focus.passing:
-        loss = _LOSS[next(kind for kind in _LOSS if kind in scene.focus.passing)]
+    if passing:
+        loss = _LOSS["queue" if waits else next(kind for kind in _LOSS if kind in passing)]
         text = Text("{loss}; {n} s are too short to tell whether it stays", "{loss}；{n} 秒太短，无法判断是否会持续")
         return text.format(loss=loss, n=f"{scene.seconds:.0f}")
     text = Text("{n} s are too short to see a limit bind", "{n} 秒太短，看不出是否有限制起作用")
