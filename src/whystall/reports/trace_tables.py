@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import msgspec
+
 from whystall.model.text import Text
 from whystall.profiles.report import FileReport, TraceReport
 from whystall.profiles.summary import TraceSummary
@@ -19,12 +21,14 @@ def sheets(report: TraceReport, lang: str) -> list[Sheet]:
     """All tables of a report, file by file, then those across files."""
     found = list(rank_sheets(report, lang))
     for file in report.files:
-        found += _timeline_sheets(file, lang)
-        found += counters_sheets(file, lang)
-        found += calls_sheets(file, lang)
-        found += spans_sheets(file, lang)
-        found += iterations_sheets(file, lang)
+        own = [sheet for make in _OF_A_FILE for sheet in make(file, lang)]
+        found += own if len(report.files) == 1 else [_named_for(file, sheet) for sheet in own]
     return found
+
+
+def _named_for(file: FileReport, sheet: Sheet) -> Sheet:
+    """Which of several files a table is of."""
+    return msgspec.structs.replace(sheet, title=f"{sheet.title} · {file.file}")
 
 
 def about(file: FileReport, lang: str) -> str:
@@ -67,6 +71,9 @@ def _timeline_sheets(file: FileReport, lang: str) -> list[Sheet]:
     found = [_idle(summary, lang), _families(summary, lang), *_phases(summary, lang), _kernels(summary, lang)]
     found += [_launches(summary, lang), *_communication(summary, lang), *_copies(summary, lang)]
     return [*found, *_path(summary, lang), *_roofline(summary, lang), *_memory(summary, lang)]
+
+
+_OF_A_FILE = (_timeline_sheets, counters_sheets, calls_sheets, spans_sheets, iterations_sheets)
 
 
 def _sheet(

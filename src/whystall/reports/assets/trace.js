@@ -29,7 +29,7 @@
       const x = (ns) => (ns - from) / (to - from) * width;
       for (const box of boxes()) {
         if (box.end < from || box.start > to) continue;
-        const left = x(box.start), wide = Math.max(x(box.end) - left, 1), top = 24 + box.row * 52;
+        const left = x(box.start), wide = Math.max(x(box.end) - left, 1), top = 24 + box.row * 58;
         pen.fillStyle = tone(box.step.phase);
         pen.globalAlpha = box.row ? 1 : 0.55;
         pen.fillRect(left, top, wide, 40);
@@ -46,7 +46,7 @@
       }
       pen.fillStyle = colour("--muted");
       pen.fillText(words.host, 4, 18);
-      pen.fillText(words.gpu, 4, 72);
+      pen.fillText(words.gpu, 4, 77);
       for (let tick = 0; tick <= 4; tick++) {
         const at = from + (to - from) * tick / 4;
         pen.textAlign = tick === 4 ? "right" : tick ? "center" : "left";
@@ -79,7 +79,7 @@
         held = event.offsetX;
         return;
       }
-      const row = event.offsetY < 72 ? 0 : 1;
+      const row = event.offsetY < 73 ? 0 : 1;
       const found = boxes().find((box) => box.row === row && box.start <= at(event) && at(event) <= box.end);
       tip.textContent = found ? describe(found.step) : words.help;
     });
