@@ -153,6 +153,7 @@ def main() -> int:
     """Measure, print, keep."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--url", help="a running server")
+    parser.add_argument("--name", default="real server", help="what runs at --url")
     parser.add_argument("--pid", type=int, help="its API server's process")
     parser.add_argument("--scrapes", type=int, default=300)
     parser.add_argument("--page", type=Path, default=PAGE, help="the recorded page to serve without --url")
@@ -160,7 +161,7 @@ def main() -> int:
     if bool(asked.url) != bool(asked.pid):
         parser.error("--url and --pid belong together")
     if asked.url:
-        kind, found = "real server", asyncio.run(measure(asked.url, asked.pid, asked.scrapes))
+        kind, found = asked.name, asyncio.run(measure(asked.url, asked.pid, asked.scrapes))
     else:
         kind = "prometheus_client with a recorded page"
         with emulated(asked.page) as (url, pid):
