@@ -12,7 +12,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 # Tests that need what no fresh machine has, or that take long; CONTRIBUTING.md says how to run each.
-LEFT_OUT := vllm or slow or ray or prometheus
+LEFT_OUT := vllm or slow
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help

@@ -61,7 +61,6 @@ def test_ray_is_an_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.mark.ray
 def test_ranks_by_ray_tasks(tmp_path: Path) -> None:
-    pytest.importorskip("ray")
     paths = [rank(tmp_path, 1, 80), rank(tmp_path, 0, 0)]
     assert report_of(paths, TraceOptions(), ray="local") == report_of(paths, TraceOptions())
 
