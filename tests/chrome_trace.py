@@ -78,12 +78,13 @@ def render(content: dict[str, Any] | list[Any], layout: str = "profiler") -> byt
         return json.dumps(content, sort_keys=True).encode()
     assert isinstance(content, dict)
     head = {key: value for key, value in content.items() if key not in ("traceEvents", "traceName")}
-    events = ",\n".join(_event(event) for event in content["traceEvents"])
+    events = ",\n".join(written(event) for event in content["traceEvents"])
     opening = json.dumps(head, indent=2)[:-2]
     return f'\n{opening},\n  "traceEvents": [\n{events}\n  ],\n  "traceName": "trace.json"\n}}\n'.encode()
 
 
-def _event(event: dict[str, Any]) -> str:
+def written(event: dict[str, Any]) -> str:
+    """One event in the profiler's own layout."""
     lead = {key: value for key, value in event.items() if key in ("ph", "cat", "s", "name", "pid", "tid")}
     rest = {key: value for key, value in event.items() if key not in lead and key != "args"}
     text = "  {\n    " + json.dumps(lead)[1:-1]

@@ -14,9 +14,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
+
+from chrome_trace import written
+
 _NUMBER = re.compile(rb'("(?:ts|correlation|id|External id|Ev Idx|Python id|Python parent id)": )(\d+)')
 _KEY_TS = b'"ts": '
-_LEAD = ("ph", "cat", "s", "name", "pid", "tid")
 _IDS = 10_000_000
 
 
@@ -35,17 +38,6 @@ def scale(source: Path, target: Path, size: int, rank: int | None = None) -> int
             out.write((b",\n" if number else b"") + copy)
         out.write(b'\n  ],\n  "traceName": "scaled"\n}\n')
     return copies
-
-
-def written(event: dict[str, Any]) -> str:
-    """One event in the profiler's own layout."""
-    lead = {key: event[key] for key in _LEAD if key in event}
-    rest = {key: value for key, value in event.items() if key not in lead and key != "args"}
-    text = "  {\n    " + json.dumps(lead)[1:-1]
-    text += ",\n    " + json.dumps(rest)[1:-1] if rest else ""
-    if "args" in event:
-        text += ',\n    "args": {\n      ' + json.dumps(event["args"])[1:-1] + "\n    }"
-    return text + "\n  }"
 
 
 def _copies(body: bytes, events: list[dict[str, Any]], copies: int) -> Iterator[bytes]:

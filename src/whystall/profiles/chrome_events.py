@@ -13,13 +13,12 @@ import msgspec
 Number = int | float
 
 
-class EventArgs(msgspec.Struct, gc=False, frozen=True):
-    """The arguments we use. -1 and "" mean absent."""
+class _KernelArgs(msgspec.Struct, gc=False, frozen=True):
+    """A kernel's arguments that we use. -1 and "" mean absent."""
 
     correlation: int = -1
     device: int = -1
     stream: int | str = -1
-    bytes: int | str = -1  # ROCm writes text on the launching call
     external: int = msgspec.field(default=-1, name="External id")
     collective: str = msgspec.field(default="", name="Collective name")
     in_elements: int = msgspec.field(default=-1, name="In msg nelems")
@@ -27,6 +26,12 @@ class EventArgs(msgspec.Struct, gc=False, frozen=True):
     dtype: str = ""
     group_size: int = msgspec.field(default=-1, name="Group size")
     group: str = msgspec.field(default="", name="Process Group Name")
+
+
+class EventArgs(_KernelArgs, gc=False, frozen=True):
+    """The arguments of any event that we use."""
+
+    bytes: int | str = -1  # ROCm writes text on the launching call
     device_type: int = msgspec.field(default=-1, name="Device Type")
     device_id: int = msgspec.field(default=-1, name="Device Id")
     allocated: int = msgspec.field(default=-1, name="Total Allocated")
@@ -65,19 +70,6 @@ class _Allocator(msgspec.Struct, gc=False, frozen=True):
     device_id: int = msgspec.field(default=-1, name="Device Id")
     allocated: int = msgspec.field(default=-1, name="Total Allocated")
     reserved: int = msgspec.field(default=-1, name="Total Reserved")
-
-
-class _KernelArgs(msgspec.Struct, gc=False, frozen=True):
-    correlation: int = -1
-    device: int = -1
-    stream: int | str = -1
-    external: int = msgspec.field(default=-1, name="External id")
-    collective: str = msgspec.field(default="", name="Collective name")
-    in_elements: int = msgspec.field(default=-1, name="In msg nelems")
-    out_elements: int = msgspec.field(default=-1, name="Out msg nelems")
-    dtype: str = ""
-    group_size: int = msgspec.field(default=-1, name="Group size")
-    group: str = msgspec.field(default="", name="Process Group Name")
 
 
 class _Kernel(msgspec.Struct, Generic[Time], gc=False, frozen=True):

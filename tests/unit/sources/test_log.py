@@ -1,6 +1,5 @@
 """Log lines of every format, and what they say."""
 
-import datetime as dt
 import math
 import time
 
@@ -8,24 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from log_lines import ANCHOR, START, line, one
 from whystall.model.recording import LogLine
 from whystall.sources.files.recording import read_recording
 from whystall.sources.log import read_events, read_iterations, read_log, read_stats, within
-from whystall.sources.log_clock import LogAnchor
-
-START = dt.datetime(2026, 11, 30, 1, 0, tzinfo=dt.UTC).timestamp()
-
-
-ANCHOR = LogAnchor(START, START + 60)
-
-
-def one(line, anchor=ANCHOR):
-    (found,) = read_log([line], anchor)
-    return found
-
-
-def line(text, t=START):
-    return LogLine(t, "INFO", "EngineCore", 1, text)
 
 
 @pytest.mark.parametrize(

@@ -4,23 +4,9 @@ import datetime as dt
 
 import pytest
 
-from whystall.model.recording import LogLine
+from log_lines import ANCHOR, START, one
 from whystall.sources.log import read_log
 from whystall.sources.log_clock import LogAnchor
-
-START = dt.datetime(2026, 11, 30, 1, 0, tzinfo=dt.UTC).timestamp()
-
-
-ANCHOR = LogAnchor(START, START + 60)
-
-
-def one(line, anchor=ANCHOR):
-    (found,) = read_log([line], anchor)
-    return found
-
-
-def line(text, t=START):
-    return LogLine(t, "INFO", "EngineCore", 1, text)
 
 
 def api(moment, pid=1, text="non-default args: {}"):
