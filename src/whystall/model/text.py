@@ -84,9 +84,13 @@ def encode_hook(lang: str) -> Callable[[object], object]:
 
 
 def decode_hook(kind: type, value: object) -> object:
-    """``dec_hook`` for msgspec: a string read back is the same in both languages."""
+    """``dec_hook`` for msgspec: a string read back is the same in both languages, an object has ``en`` and ``zh``."""
     if kind is Text and isinstance(value, str):
         return Text(value)
+    if kind is Text and isinstance(value, dict) and all(isinstance(value.get(lang), str) for lang in LANGUAGES):
+        return Text(value["en"], value["zh"])
+    if kind is Text:
+        raise ValueError(f"a text is a string or has both {' and '.join(LANGUAGES)}")
     raise NotImplementedError(f"cannot decode {kind.__name__}")
 
 

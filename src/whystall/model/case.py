@@ -1,0 +1,110 @@
+"""An incident that is kept: what was found, what was done, what came of it. Field names are the published JSON contract."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+import numpy as np
+
+from .diagnosis import Diagnosis, Engine, Remedy, Verdict
+from .text import Text, decode_hook
+
+CaseOutcome = Literal["open", "kept", "rolled_back", "not_changed", "recovered"]
+StepId = Literal[
+    "began",
+    "seen",
+    "diagnosed",
+    "chosen",
+    "predicted",
+    "applied",
+    "verified",
+    "kept",
+    "rolled_back",
+    "closed",
+    "reopened",
+]
+
+
+class Signature(msgspec.Struct, frozen=True):
+    """What a case looks like: each cause with its probability, each piece of evidence with its strength (-1.5 to 1.5)."""
+
+    causes: dict[str, float] = {}
+    strengths: dict[str, float] = {}
+
+
+class CaseStep(msgspec.Struct, frozen=True):
+    """Something that happened: which step, when (unix seconds), and what in words."""
+
+    id: StepId
+    at: float
+    text: Text = msgspec.field(default_factory=lambda: Text(""))
+
+
+class CaseNote(msgspec.Struct, frozen=True):
+    """What a person wrote to a case, and when (unix seconds)."""
+
+    at: float
+    text: str
+
+
+class Claim(msgspec.Struct, frozen=True):
+    """What somebody else's write-up of the incident says, whether it is right, and why."""
+
+    text: Text
+    right: bool
+    because: Text
+
+
+class Case(msgspec.Struct, frozen=True):
+    """One incident. ``id`` is 0 and ``uid`` "" until a book has it; the uid is the same in every book.
+
+    ``opened`` and ``closed`` are unix seconds; ``closed`` is None while the outcome is ``open``. ``diagnosis`` and
+    ``after`` (what the diagnosis said once the change was made) are diagnoses as plain data, ``prediction`` and ``trial``
+    likewise what the what-if and the trial printed; texts in them hold both languages (:func:`plain`), and an old book
+    stays readable when a noun gains a field. ``outcome`` is ``kept`` or ``rolled_back`` where a remedy was applied,
+    ``not_changed`` where none was, ``recovered`` where the server got well without one. ``baseline`` has the figures that
+    a kept change is checked against later. ``origin`` says what wrote the case: diagnose, fix, watch or example.
+    """
+
+    target: str
+    engine: Engine
+    opened: float
+    signature: Signature
+    verdict: Verdict
+    headline: Text
+    diagnosis: dict[str, Any]
+    id: int = 0
+    uid: str = ""
+    closed: float | None = None
+    remedy: Remedy | None = None
+    prediction: dict[str, Any] | None = None
+    trial: dict[str, Any] | None = None
+    after: dict[str, Any] | None = None
+    outcome: CaseOutcome = "open"
+    baseline: dict[str, float] = {}
+    steps: tuple[CaseStep, ...] = ()
+    notes: tuple[CaseNote, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    origin: str = "diagnose"
+    schema: Literal["whystall.case/1"] = "whystall.case/1"
+
+
+def plain(noun: msgspec.Struct) -> dict[str, Any]:
+    """Any noun as plain data that JSON can hold, each text as ``{"en": …, "zh": …}``."""
+    body: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(noun, enc_hook=both_languages))
+    return body
+
+
+def diagnosis_of(data: dict[str, Any]) -> Diagnosis:
+    """A diagnosis from its plain data, texts in one language or both. Raises ``msgspec.ValidationError``."""
+    return msgspec.convert(data, Diagnosis, dec_hook=decode_hook)
+
+
+def both_languages(value: object) -> object:
+    """``enc_hook`` for msgspec that keeps both languages of a :class:`Text`, and writes numpy's numbers as plain ones."""
+    if isinstance(value, Text):
+        return {"en": value.en, "zh": value.zh}
+    if isinstance(value, np.generic):
+        return value.item()
+    raise NotImplementedError(f"cannot encode {type(value).__name__}")
