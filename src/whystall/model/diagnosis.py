@@ -9,6 +9,7 @@ from typing import Literal
 
 import msgspec
 
+from .prediction import Prediction, Range
 from .text import Text
 
 SCHEMA: Literal["whystall.diagnosis/1"] = "whystall.diagnosis/1"
@@ -107,14 +108,6 @@ class RuledOut(msgspec.Struct, frozen=True):
     because: Text
 
 
-class Range(msgspec.Struct, frozen=True):
-    """A predicted relative change: -0.5 is half as much."""
-
-    low: float
-    mid: float
-    high: float
-
-
 class NotOffered(msgspec.Struct, frozen=True):
     """What is often advised for the same symptom, and why it is not offered."""
 
@@ -127,7 +120,7 @@ class Remedy(msgspec.Struct, frozen=True):
 
     ``change`` maps a flag, as this server's version writes it, to its value: ``"true"`` sets a switch, which is written
     without a value, ``""`` takes the flag away. It is empty where the remedy is no flag. ``buys`` and ``risk`` say what
-    is won and what it costs; ``effect`` has the predicted changes where somebody computed them.
+    is won and what it costs; ``prediction`` and its relative changes ``effect`` are there where somebody computed them.
     """
 
     id: str
@@ -142,6 +135,7 @@ class Remedy(msgspec.Struct, frozen=True):
     aim: Aim = "fix"
     buys: Text = msgspec.field(default_factory=_no_text)
     not_offered: tuple[NotOffered, ...] = ()
+    prediction: Prediction | None = None
 
 
 class Impact(msgspec.Struct, frozen=True):

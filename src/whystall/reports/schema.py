@@ -16,6 +16,7 @@ from whystall.model.comparison import Comparison
 from whystall.model.diagnosis import Diagnosis
 from whystall.model.explanation import Explanation
 from whystall.model.failure import Failure
+from whystall.model.prediction import WhatIf
 from whystall.model.text import schema_hook
 from whystall.profiles.capture import Capture
 from whystall.profiles.diff import TraceDiff
@@ -32,6 +33,7 @@ NOUNS: dict[str, type[msgspec.Struct]] = {
     "trace": TraceReport,
     "trace_diff": TraceDiff,
     "trace_request": RequestTimeline,
+    "whatif": WhatIf,
 }
 FOLDER = Path(__file__).parent / "schemas"
 
