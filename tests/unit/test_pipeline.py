@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import hostile
 from cases.window import START
 from whystall.causes.catalogue import catalogue
-from whystall.causes.judge import ANSWER
+from whystall.causes.weighing import ANSWER
 from whystall.errors import MixedServers, NotMetrics, TooLittleData, WhystallError
 from whystall.model.recording import FailedScrape, InputWarning, SeriesKey, SeriesTable
 from whystall.model.slo import Slo

@@ -23,7 +23,6 @@ from whystall.model.diagnosis import (
     Remedy,
     RuledOut,
     Verdict,
-    Why,
     Window,
 )
 from whystall.model.engine_state import Bools, EngineState
@@ -32,20 +31,11 @@ from whystall.model.text import Text
 from whystall.profiles.figures import TraceFigures
 
 from .catalogue import catalogue
-from .chain import Chain, chain
 from .coverage import coverage
 from .entry import CauseEntry
 from .headline import headline
-from .posterior import log_odds, marginals
+from .weighing import Seen, Weighed, weigh
 
-# Below this the answer is "unknown" (method.md 2.5).
-ANSWER = 0.6
-# A second cause is shown from here on; below it is noise of the weights.
-SHOWN = 0.5
-# Candidates of an "unknown".
-CANDIDATE = 0.15
-# A kind of loss that fills less of the incident is a side effect.
-KIND_SHARE = 0.1
 # Fewer usable intervals give no rate and its check.
 MIN_INTERVALS = 2
 _NO_TEXT = Text("", "")
@@ -68,12 +58,12 @@ def judge(
     disagree = contradiction(trace, evidence)
     notices = (*notices, Notice("trace_contradicts", disagree)) if disagree else notices
     entries = catalogue()
-    chains = {name: chain(entry, evidence) for name, entry in entries.items() if _may_stand(entry, scene)}
-    held = {name: found for name, found in chains.items() if found is not None}
-    probability = _through_limits(marginals({name: log_odds(entries[name], evidence) for name in held}), entries)
-    causes = _causes(scene, entries, held, probability, evidence)
+    weighed = weigh(Seen(evidence, scene.focus.kinds, scene.focus.hurts), entries)
     costs = impact(scene)
-    verdict, causes, why = _verdict(scene, causes, held, entries, costs)
+    short = unproven(scene, costs)
+    verdict = weighed.verdict if short is None else "unknown"
+    causes = () if short is not None else tuple(_cause(scene, entries[n], weighed, evidence) for n in weighed.named)
+    why = short or _why(scene, verdict, causes, entries)
     return Diagnosis(
         target=target,
         engine=state.engine,
@@ -99,39 +89,8 @@ def _usable(state: EngineState) -> Bools:
     return np.asarray(state.valid & np.isfinite(state.running_end) & done)
 
 
-def _may_stand(entry: CauseEntry, scene: Scene) -> bool:
-    """What explains an idle server does not explain a loss; and a cause makes its own kinds of loss only."""
-    if not scene.focus.hurts:
-        return entry.explains_idle
-    return any(scene.focus.kinds.get(kind, 0.0) >= KIND_SHARE for kind in entry.hurts_as)
-
-
-def _through_limits(probability: dict[str, float], entries: dict[str, CauseEntry]) -> dict[str, float]:
-    """A trigger is no surer than the limit through which it hurts; without such a limit it is no answer, only a hint."""
-    result = dict(probability)
-    for name in probability:
-        limits = [probability.get(limit, 0.0) for limit in entries[name].acts_through]
-        if limits:
-            result[name] = min(probability[name], max(*limits, SHOWN))
-    return result
-
-
-def _causes(
-    scene: Scene,
-    entries: dict[str, CauseEntry],
-    held: dict[str, Chain],
-    probability: dict[str, float],
-    evidence: dict[str, Evidence],
-) -> tuple[Cause, ...]:
-    """Causes worth showing, the surest first; rounded to hundredths, so that equally sure ones stand in catalogue order."""
-    rounded = {name: round(p, 2) for name, p in probability.items() if p >= CANDIDATE}
-    names = sorted(rounded, key=lambda n: (-rounded[n], entries[n].order, n))
-    return tuple(_cause(scene, entries[n], held[n].whys, rounded[n], evidence) for n in names)
-
-
-def _cause(
-    scene: Scene, entry: CauseEntry, whys: tuple[Why, ...], probability: float, evidence: dict[str, Evidence]
-) -> Cause:
+def _cause(scene: Scene, entry: CauseEntry, weighed: Weighed, evidence: dict[str, Evidence]) -> Cause:
+    whys = weighed.held[entry.id].whys
     pull = {n: w * evidence[n].strength for n, w in entry.weights.items() if n in evidence}
     speaks_for = sorted((n for n, x in pull.items() if x > 0.3), key=lambda n: -pull[n])
     against = sorted((n for n, x in pull.items() if x < -0.3), key=lambda n: pull[n])
@@ -139,7 +98,7 @@ def _cause(
     lead = next((n for n in speaks_for if n in cited and entry.weights[n] > 0), cited[0])
     return Cause(
         id=entry.id,
-        probability=probability,
+        probability=weighed.probability[entry.id],
         role=entry.role,
         summary=evidence[lead].text,
         onset=_onset(scene, entry, evidence),
@@ -157,19 +116,16 @@ def _onset(scene: Scene, entry: CauseEntry, evidence: dict[str, Evidence]) -> On
     return None if entry.explains_idle else scene.focus.onset
 
 
-def _verdict(
-    scene: Scene, causes: tuple[Cause, ...], held: dict[str, Chain], entries: dict[str, CauseEntry], costs: Impact
-) -> tuple[Verdict, tuple[Cause, ...], Text]:
-    if not scene.focus.hurts:
-        short = _unread(scene.state) or _too_short(scene, costs)
-        if short is not None:
-            return "unknown", (), short
-        shown = tuple(c for c in causes if c.probability >= SHOWN)
-        return "healthy", shown, entries[shown[0].id].title if shown else _NO_TEXT
-    named = tuple(c for c in causes if c.probability >= SHOWN and held[c.id].complete)
-    if named and named[0].probability >= ANSWER:
-        return "bottleneck", named, _NO_TEXT
-    return "unknown", causes[:2], _open_question(scene, causes, entries)
+def _why(scene: Scene, verdict: Verdict, causes: tuple[Cause, ...], entries: dict[str, CauseEntry]) -> Text:
+    """What an "unknown" leaves open, or why a healthy server is idle."""
+    if verdict == "healthy":
+        return entries[causes[0].id].title if causes else _NO_TEXT
+    return _open_question(scene, causes, entries) if verdict == "unknown" else _NO_TEXT
+
+
+def unproven(scene: Scene, costs: Impact) -> Text | None:
+    """Why a window in which nothing hurts is no proof of health; None where it is one, or where something hurts."""
+    return None if scene.focus.hurts else _unread(scene.state) or _too_short(scene, costs)
 
 
 def _unread(state: EngineState) -> Text | None:

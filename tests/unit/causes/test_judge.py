@@ -5,7 +5,8 @@ import pytest
 
 from cases.window import recording_of
 from scenes import ARGV, CALM
-from whystall.causes.judge import ANSWER, judge, worst
+from whystall.causes.judge import judge, worst
+from whystall.causes.weighing import ANSWER
 from whystall.model.diagnosis import Diagnosis, Notice
 from whystall.model.engine_state import EngineState
 from whystall.model.slo import Slo

@@ -1,0 +1,82 @@
+"""What was seen, weighed: which causes may stand, how probable each is, and whether that is an answer.
+
+Apart from :mod:`judge` because it needs the evidence alone: the benchmark weighs stored evidence again after a change.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from whystall.model.diagnosis import Evidence, Verdict
+
+from .chain import Chain, chain
+from .entry import CauseEntry
+from .posterior import log_odds, marginals
+
+# Below this the answer is "unknown" (method.md 2.5).
+ANSWER = 0.6
+# A second cause is shown from here on; below it is noise of the weights.
+SHOWN = 0.5
+# Candidates of an "unknown".
+CANDIDATE = 0.15
+# A kind of loss that fills less of the incident is a side effect.
+KIND_SHARE = 0.1
+
+
+class Seen(NamedTuple):
+    """All that is weighed: the evidence, and each kind of loss with its share of the incident (none where nothing hurts)."""
+
+    evidence: dict[str, Evidence]
+    kinds: dict[str, float]
+    hurts: bool
+
+
+class Weighed(NamedTuple):
+    """``named`` are the causes of the answer, or the candidates of an "unknown", the most probable first."""
+
+    verdict: Verdict
+    named: tuple[str, ...]
+    probability: dict[str, float]  # of every cause whose chain holds, rounded to hundredths where it is a candidate
+    held: dict[str, Chain]
+
+
+def weigh(seen: Seen, entries: dict[str, CauseEntry]) -> Weighed:
+    """The causes that the evidence leaves, their probabilities, and the verdict that they give."""
+    chains = {name: chain(entry, seen.evidence) for name, entry in entries.items() if _may_stand(entry, seen)}
+    held = {name: found for name, found in chains.items() if found is not None}
+    probability = marginals({name: log_odds(entries[name], seen.evidence) for name in held})
+    probability = _through_limits(probability, entries)
+    # Rounded, so that equally sure causes stand in catalogue order.
+    rounded = {name: round(p, 2) for name, p in probability.items() if p >= CANDIDATE}
+    order = tuple(sorted(rounded, key=lambda n: (-rounded[n], entries[n].order, n)))
+    verdict, named = _verdict(seen, order, rounded, held)
+    return Weighed(verdict, named, {**probability, **rounded}, held)
+
+
+def _may_stand(entry: CauseEntry, seen: Seen) -> bool:
+    """What explains an idle server does not explain a loss; and a cause makes its own kinds of loss only."""
+    if not seen.hurts:
+        return entry.explains_idle
+    return any(seen.kinds.get(kind, 0.0) >= KIND_SHARE for kind in entry.hurts_as)
+
+
+def _through_limits(probability: dict[str, float], entries: dict[str, CauseEntry]) -> dict[str, float]:
+    """A trigger is no surer than the limit through which it hurts; without such a limit it is no answer, only a hint."""
+    result = dict(probability)
+    for name in probability:
+        limits = [probability.get(limit, 0.0) for limit in entries[name].acts_through]
+        if limits:
+            result[name] = min(probability[name], max(*limits, SHOWN))
+    return result
+
+
+def _verdict(
+    seen: Seen, order: tuple[str, ...], probability: dict[str, float], held: dict[str, Chain]
+) -> tuple[Verdict, tuple[str, ...]]:
+    shown = tuple(name for name in order if probability[name] >= SHOWN)
+    if not seen.hurts:
+        return "healthy", shown
+    named = tuple(name for name in shown if held[name].complete)
+    if named and probability[named[0]] >= ANSWER:
+        return "bottleneck", named
+    return "unknown", order[:2]
