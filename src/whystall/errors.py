@@ -11,12 +11,18 @@
         TooLarge                  exit 2   over the size that is read
         MixedServers              exit 2   one address, pages of several servers in turn
         NotATrace                 exit 2   a file in no known trace or profile format
+        NotAStore                 exit 2   a file that is not a store of cases, or another program's database
+        StoreDamaged              exit 2   a store of cases that cannot be read any more
+        StoreNewer                exit 2   a store of cases that a newer whystall wrote
+        NoSuchCase                exit 2   a case that the store does not have
+        NotCases                  exit 2   a file to import that holds no cases
       Unavailable                 exit 3   it could not be told
         Unreachable               exit 3   nothing answers
           TimedOut                exit 3   no whole answer in the time that was given
         AccessDenied              exit 3   401 or 403
         TlsFailed                 exit 3   the certificate is not trusted
         TooLittleData             exit 3   fewer than the scrapes a rate needs
+        StoreLocked               exit 3   another program writes to the store and does not end
       Refused                     exit 2   a change, load or stall was not allowed
       Interrupted                 exit 130 Ctrl-C
 
@@ -69,6 +75,26 @@ class NotATrace(InputError):
     pass
 
 
+class NotAStore(InputError):
+    pass
+
+
+class StoreDamaged(InputError):
+    pass
+
+
+class StoreNewer(InputError):
+    pass
+
+
+class NoSuchCase(InputError):
+    pass
+
+
+class NotCases(InputError):
+    pass
+
+
 class Unavailable(WhystallError):
     exit_code = 3
 
@@ -90,6 +116,10 @@ class TlsFailed(Unavailable):
 
 
 class TooLittleData(Unavailable):
+    pass
+
+
+class StoreLocked(Unavailable):
     pass
 
 

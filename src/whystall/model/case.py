@@ -90,6 +90,43 @@ class Case(msgspec.Struct, frozen=True):
     schema: Literal["whystall.case/1"] = "whystall.case/1"
 
 
+class CaseSummary(msgspec.Struct, frozen=True):
+    """What a list shows of a case and what others are compared with; ``remedy`` is its id, "" where none was chosen."""
+
+    id: int
+    opened: float
+    closed: float | None
+    target: str
+    engine: Engine
+    verdict: Verdict
+    headline: Text
+    signature: Signature
+    remedy: str
+    remedy_text: Text
+    outcome: CaseOutcome
+    came_back: bool
+    origin: str
+
+
+def summary_of(case: Case) -> CaseSummary:
+    """The summary of ``case``; ``came_back`` where it was opened again after its remedy had been kept."""
+    return CaseSummary(
+        id=case.id,
+        opened=case.opened,
+        closed=case.closed,
+        target=case.target,
+        engine=case.engine,
+        verdict=case.verdict,
+        headline=case.headline,
+        signature=case.signature,
+        remedy=case.remedy.id if case.remedy else "",
+        remedy_text=case.remedy.text if case.remedy else Text(""),
+        outcome=case.outcome,
+        came_back=any(step.id == "reopened" for step in case.steps),
+        origin=case.origin,
+    )
+
+
 def plain(noun: msgspec.Struct) -> dict[str, Any]:
     """Any noun as plain data that JSON can hold, each text as ``{"en": …, "zh": …}``."""
     body: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(noun, enc_hook=both_languages))

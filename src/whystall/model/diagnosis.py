@@ -115,12 +115,21 @@ class NotOffered(msgspec.Struct, frozen=True):
     because: Text
 
 
+class Tried(msgspec.Struct, frozen=True):
+    """How a remedy fared in the cases kept here: it helped ``helped`` of ``of`` times, in the cases of these ids."""
+
+    helped: int
+    of: int
+    cases: tuple[int, ...] = ()
+
+
 class Remedy(msgspec.Struct, frozen=True):
     """What to change. ``text`` says it in words, ``change`` holds the flags of a knob.
 
     ``change`` maps a flag, as this server's version writes it, to its value: ``"true"`` sets a switch, which is written
     without a value, ``""`` takes the flag away. It is empty where the remedy is no flag. ``buys`` and ``risk`` say what
-    is won and what it costs; ``prediction`` and its relative changes ``effect`` are there where somebody computed them.
+    is won and what it costs; ``prediction`` and its relative changes ``effect`` are there where somebody computed them,
+    ``tried`` where a kept case used it.
     """
 
     id: str
@@ -136,6 +145,7 @@ class Remedy(msgspec.Struct, frozen=True):
     buys: Text = msgspec.field(default_factory=_no_text)
     not_offered: tuple[NotOffered, ...] = ()
     prediction: Prediction | None = None
+    tried: Tried | None = None
 
 
 class Impact(msgspec.Struct, frozen=True):
@@ -202,6 +212,23 @@ class GpuMemory(msgspec.Struct, frozen=True):
     parts: tuple[MemoryPart, ...]
 
 
+class SimilarCase(msgspec.Struct, frozen=True):
+    """A kept case that looks like this one: how much (0 to 1) and why, what was done then and what came of it.
+
+    ``example`` marks a case that ships with whystall.
+    """
+
+    id: int
+    score: float
+    because: Text
+    opened: float
+    headline: Text
+    outcome: str
+    remedy: str = ""
+    remedy_text: Text = msgspec.field(default_factory=_no_text)
+    example: bool = False
+
+
 class Diagnosis(msgspec.Struct, frozen=True):
     """One engine's answer; with several engines on a page the outer one is the worst and ``engines`` holds all."""
 
@@ -221,5 +248,6 @@ class Diagnosis(msgspec.Struct, frozen=True):
     limits: tuple[Limit, ...] = ()
     memory: GpuMemory | None = None
     warnings: tuple[Notice, ...] = ()
+    similar: tuple[SimilarCase, ...] = ()
     engines: tuple[Diagnosis, ...] = ()
     schema: Literal["whystall.diagnosis/1"] = SCHEMA

@@ -1,0 +1,57 @@
+"""A diagnosis becomes a case."""
+
+from __future__ import annotations
+
+import msgspec
+
+from whystall.model.case import Case, CaseStep, plain
+from whystall.model.diagnosis import Diagnosis
+from whystall.model.text import Text
+
+from .signature import signature_of
+
+_BEGAN = Text("{what} began", "{what} 开始")
+_SEEN = Text("whystall began to look", "whystall 开始观察")
+_DIAGNOSED = Text("{verdict}: {headline}", "{verdict}：{headline}")
+_CHOSEN = Text("Advised first: {text}", "首选建议：{text}")
+_VERDICTS = {
+    "healthy": Text("healthy", "健康"),
+    "bottleneck": Text("bottleneck", "存在瓶颈"),
+    "unknown": Text("could not tell", "无法判断"),
+}
+
+
+def case_of(diagnosis: Diagnosis, now: float, origin: str = "diagnose") -> Case:
+    """A case of ``diagnosis``, not yet in a book. ``opened`` is ``now``; it is closed at once where nothing is wrong.
+
+    Its steps are the incident's onset where one was seen, the look and the diagnosis, with the advice that comes first.
+    """
+    healthy = diagnosis.verdict == "healthy"
+    return Case(
+        target=diagnosis.target,
+        engine=diagnosis.engine,
+        opened=now,
+        closed=now if healthy else None,
+        outcome="not_changed" if healthy else "open",
+        signature=signature_of(diagnosis),
+        verdict=diagnosis.verdict,
+        headline=diagnosis.headline,
+        diagnosis=plain(msgspec.structs.replace(diagnosis, similar=(), engines=())),
+        remedy=diagnosis.remedies[0] if diagnosis.remedies and not healthy else None,
+        steps=_steps(diagnosis, now),
+        origin=origin,
+    )
+
+
+def _steps(diagnosis: Diagnosis, now: float) -> tuple[CaseStep, ...]:
+    start = diagnosis.window.start
+    began = [
+        CaseStep("began", start + cause.onset.seconds, _BEGAN.format(what=cause.id))
+        for cause in diagnosis.causes
+        if cause.onset and diagnosis.verdict == "bottleneck"
+    ]
+    verdict = _VERDICTS[diagnosis.verdict]
+    found = _DIAGNOSED.format(verdict=verdict, headline=diagnosis.headline)
+    chosen = [CaseStep("chosen", now, _CHOSEN.format(text=r.text)) for r in diagnosis.remedies[:1] if r.text.en]
+    steps = [CaseStep("seen", start, _SEEN), *began, CaseStep("diagnosed", now, found), *chosen]
+    return tuple(sorted(steps, key=lambda step: step.at))

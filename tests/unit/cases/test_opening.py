@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+import msgspec
+
+from kept_cases import FP8, START, kv_diagnosis
+from whystall.cases.opening import case_of
+from whystall.model.case import diagnosis_of
+
+
+def test_a_bottleneck_is_an_open_case_with_the_advice_that_came_first():
+    case = case_of(kv_diagnosis(), START + 61)
+    assert (case.outcome, case.closed, case.remedy) == ("open", None, FP8)
+    assert [(step.id, step.at - START) for step in case.steps] == [
+        ("seen", 0),
+        ("began", 15),
+        ("diagnosed", 61),
+        ("chosen", 61),
+    ]
+    assert case.steps[2].text.zh == "存在瓶颈：KV 块耗尽"
+
+
+def test_a_healthy_server_is_a_closed_case():
+    case = case_of(kv_diagnosis(verdict="healthy"), START)
+    assert (case.outcome, case.closed, case.remedy) == ("not_changed", START, None)
+
+
+def test_similar_cases_are_not_kept_with_it():
+    outer = msgspec.structs.replace(kv_diagnosis(), engines=(kv_diagnosis(), kv_diagnosis()))
+    assert diagnosis_of(case_of(outer, START).diagnosis) == kv_diagnosis()
