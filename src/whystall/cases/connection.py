@@ -50,10 +50,10 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
     try:
         yield
         connection.execute("COMMIT")
-    except BaseException:
-        with suppress(sqlite3.Error):
-            connection.execute("ROLLBACK")
-        raise
+    finally:
+        if connection.in_transaction:
+            with suppress(sqlite3.Error):
+                connection.execute("ROLLBACK")
 
 
 def _named(error: sqlite3.Error, path: Path) -> WhystallError:
@@ -78,11 +78,17 @@ def _prepared(connection: sqlite3.Connection, path: Path) -> sqlite3.Connection:
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     if _version(connection, path) < VERSION:
-        # A reader then never waits for a writer; FULL, because a case that was reported as kept must survive a power cut.
-        connection.execute("PRAGMA journal_mode = WAL")
         with transaction(connection):
             _migrate(connection, _version(connection, path))  # asked again: another process may have been faster
-    connection.execute("PRAGMA synchronous = FULL")
+    _write_ahead(connection)
+    connection.execute("PRAGMA synchronous = FULL")  # what was reported as kept must survive a power cut
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """A reader then never waits for a writer. It stays so once it is set; while others use a new file, it cannot be."""
+    if connection.execute("PRAGMA journal_mode").fetchone()[0] == "delete":
+        with suppress(sqlite3.OperationalError):
+            connection.execute("PRAGMA journal_mode = WAL")
 
 
 def _version(connection: sqlite3.Connection, path: Path) -> int:
