@@ -23,7 +23,9 @@
         TlsFailed                 exit 3   the certificate is not trusted
         TooLittleData             exit 3   fewer than the scrapes a rate needs
         StoreLocked               exit 3   another program writes to the store and does not end
+        ChangeFailed              exit 3   a server could not be changed, or did not come up changed
       Refused                     exit 2   a change, load or stall was not allowed
+        Locked                    exit 2   another whystall is at work on the same server
       Interrupted                 exit 130 Ctrl-C
 
 The message says what happened, to what and likely why; ``hint`` says what to do next.
@@ -123,8 +125,16 @@ class StoreLocked(Unavailable):
     pass
 
 
+class ChangeFailed(Unavailable):
+    pass
+
+
 class Refused(WhystallError):
     exit_code = 2
+
+
+class Locked(Refused):
+    pass
 
 
 class Interrupted(WhystallError):

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from .dialects.vllm_flags import HIDDEN, RENAMED, SECRET, SHORT, SWITCHES
 from .literal import items, settings, unquoted
 
+MODEL = "model"
 _PROGRAMS = ("serve", "vllm.entrypoints.openai.api_server", "api_server.py")
+
+
+class Group(NamedTuple):
+    """A flag with what belongs to it: its name as in :func:`read_arguments`, its value, and the words it was written as."""
+
+    name: str
+    value: str
+    words: tuple[str, ...]
 
 
 def read_arguments(argv: Sequence[str]) -> dict[str, str]:
@@ -18,24 +28,37 @@ def read_arguments(argv: Sequence[str]) -> dict[str, str]:
     to no flag is the model. Secrets are hidden.
     """
     found: dict[str, str] = {}
-    words = _after_program(argv)
+    for group in grouped(_after_program(argv)):
+        if group.name == MODEL:
+            found.setdefault(MODEL, group.value)
+        else:
+            found[group.name] = group.value
+    return tidy(found)
+
+
+def grouped(words: Sequence[str]) -> Iterator[Group]:
+    """The words of a command line, without its program, flag by flag; a word that belongs to none is the model."""
     at = 0
     while at < len(words):
-        word = words[at]
+        start, word = at, words[at]
         at += 1
         if not _is_flag(word):
-            found.setdefault("model", word)
+            yield Group(MODEL, word, (word,))
             continue
         name, value, said = _split(word)
         if not said and name not in SWITCHES:
-            start = at
             while at < len(words) and not _is_flag(words[at]):
                 at += 1
                 if not _takes_many(name):
                     break
-            value = " ".join(words[start:at]) or "True"
-        found[name] = value
-    return tidy(found)
+            value = " ".join(words[start + 1 : at]) or "True"
+        yield Group(name, value, tuple(words[start:at]))
+
+
+def flag_name(flag: str) -> str:
+    """The name of a flag in any spelling: ``-tp`` and ``--tensor-parallel-size`` are one, so are both forms of a switch."""
+    name = _split(flag)[0]
+    return RENAMED.get(name, name)
 
 
 def tidy(found: Mapping[str, str]) -> dict[str, str]:

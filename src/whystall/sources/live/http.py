@@ -92,11 +92,19 @@ class Session:
 
     async def post(self, path: str, body: object = None, timeout_s: float | None = None) -> Answer:
         """Send ``body`` (JSON, or none) to ``path`` once; no redirect is followed. For what the user has allowed only."""
+        return await self.send("POST", path, body, timeout_s=timeout_s)
+
+    async def send(
+        self, method: str, path: str, body: object = None, *, kind: str = "", timeout_s: float | None = None
+    ) -> Answer:
+        """As :meth:`post` by any ``method``; ``kind`` is the body's media type where it is another kind of JSON."""
         assert self._client is not None, "enter the session first"
         timeout = aiohttp.ClientTimeout(total=timeout_s or self.access.timeout_s)
+        more = {"Content-Type": kind} if kind else None
         try:
             url = URL(self.address.url(path), encoded=True)
-            async with self._client.post(url, json=body, timeout=timeout, allow_redirects=False) as response:
+            sending = self._client.request(method, url, json=body, headers=more, timeout=timeout, allow_redirects=False)
+            async with sending as response:
                 received = time.monotonic()
                 name, encoding = self.address.base, response.headers.get("Content-Encoding", "")
                 content = await read_body(response.content.iter_any(), encoding, name, LIMIT_BYTES)
