@@ -42,7 +42,8 @@ class Keeper:
         self.log_from = 0  # where the log of the latest start begins
         me = psutil.Process()
         self.me = me.pid, me.create_time()
-        self.status = self._adopted()
+        self.status: Status | None = None
+        self._adopt()
 
     def run(self) -> None:
         """Until it is told to stop."""
@@ -60,17 +61,16 @@ class Keeper:
         self._end()
         self._tell("stopped", self.status.number if self.status else 0, self.good or ())
 
-    def _adopted(self) -> Status | None:
-        """The server of a keeper that was killed goes on under this one."""
+    def _adopt(self) -> None:
+        """The server of a keeper that was killed goes on under this one; else what is wanted is brought about anew."""
         before = self.folder.status()
         if before is None:
-            return None
+            return
         self.good = before.good
         if is_running(before.pid, before.created):
             self.process = psutil.Process(before.pid)
             if before.state in ("up", "reverted"):
-                return self._told(before.state, before.number, before.arguments, before.reason)
-        return None  # whatever is wanted is brought about anew
+                self._tell(before.state, before.number, before.arguments, before.reason)
 
     def _change(self, wanted: Wanted) -> None:
         """Stop, start with what is wanted; where that does not come up, start with what was there."""

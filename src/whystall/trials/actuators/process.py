@@ -88,10 +88,11 @@ class KeptProcess:
         """End the server and its keeper."""
         wanted = self.folder.wanted()
         self.folder.want(wanted.arguments if wanted else (), stop=True)
+        await self._kept()
         end = asyncio.get_running_loop().time() + self.server.drain_s + _NEEDS_LONGER_S
         while asyncio.get_running_loop().time() < end:
             status = self.folder.status()
-            if status is None or not is_running(status.keeper, status.keeper_created):
+            if status and status.state == "stopped" and not is_running(status.keeper, status.keeper_created):
                 return
             await asyncio.sleep(_EVERY_S)
         raise ChangeFailed(f"the keeper of {self.target} did not end", "See keeper.log in its folder.")
@@ -105,7 +106,7 @@ class KeptProcess:
         end = loop.time() + 2 * self.server.start_s + self.server.drain_s + _NEEDS_LONGER_S
         while loop.time() < end:
             status, wanted = self.folder.status(), self.folder.wanted()
-            if status and wanted and status.number == wanted.number and status.state != "starting":
+            if status and wanted and status.number == wanted.number and status.state != "starting" and _is_kept(status):
                 return status
             await asyncio.sleep(_EVERY_S)
         raise ChangeFailed(f"the keeper of {self.target} does not answer", "See keeper.log in its folder.")
@@ -113,9 +114,13 @@ class KeptProcess:
     async def _kept(self) -> None:
         """See that a keeper runs. A second one leaves by itself, so it does no harm to start one too many."""
         status = self.folder.status()
-        if status is not None and is_running(status.keeper, status.keeper_created):
+        if status is not None and _is_kept(status):
             return
         await asyncio.to_thread(_start_keeper, self.folder.path)
+
+
+def _is_kept(status: Status) -> bool:
+    return is_running(status.keeper, status.keeper_created)
 
 
 def _start_keeper(folder: Path) -> None:

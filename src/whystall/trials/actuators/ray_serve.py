@@ -184,7 +184,7 @@ def _model_id(config: dict[str, Any]) -> str:
 def _words(engine: Mapping[str, Any]) -> tuple[str, ...]:
     """``engine_kwargs`` as the same flags on a command line."""
     words: list[str] = []
-    for name, value in engine.items():
+    for name, value in sorted(engine.items()):
         flag = f"--{name.replace('_', '-')}"
         if isinstance(value, bool):
             words.append(flag if value else f"--no-{flag[2:]}")
