@@ -1,0 +1,6 @@
+"""The benchmarks of accuracy are scripts: their folder is put on the path as it is when one of them runs."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks" / "accuracy"))
