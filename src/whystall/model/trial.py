@@ -25,7 +25,8 @@ Metric = Literal[
     "e2e_mean",
     "e2e_p95",
     "tokens_per_s",
-    "goodput_per_s",
+    "goodput",
+    "slo_attainment",
     "errors",
     "output_tokens",
 ]
@@ -42,7 +43,7 @@ class Effect(msgspec.Struct, frozen=True):
     """What B did to a metric. On the scale ``relative`` -0.2 is a fifth less than A; on ``points`` it is B minus A.
 
     ``low`` to ``high`` is an always-valid interval of the trial's confidence; None where there are too few pairs for
-    one. ``a`` and ``b`` are the arms' own values over all blocks, in ``unit``.
+    one. ``a`` and ``b`` are what each arm itself had, in ``unit``: the middle of its blocks, of a share their mean.
     """
 
     metric: Metric
@@ -62,7 +63,8 @@ class Guard(msgspec.Struct, frozen=True):
 
     ``harm_low`` to ``harm_high`` is the interval of how much worse it got, over 0 is worse. ``holds``: the whole
     interval is below the margin, so no regression is shown; ``harmed``: all of it is over half the margin;
-    ``open``: neither is shown, which is no proof that nothing happened.
+    ``open``: neither is shown, which is no proof that nothing happened. Values below ``floor`` are not told apart:
+    nobody feels them, or the SLO allows them.
     """
 
     metric: Metric
@@ -73,6 +75,7 @@ class Guard(msgspec.Struct, frozen=True):
     harm_mid: float | None = None
     harm_high: float | None = None
     pairs: int = 0
+    floor: float | None = None
 
 
 class Block(msgspec.Struct, frozen=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 HEADER = "X-Whystall-Clock"
+SPEED_HEADER = "X-Whystall-Speed"
 
 
 class Clock:
@@ -24,5 +25,5 @@ class Clock:
         return seconds / self.speed
 
     def headers(self) -> dict[str, str]:
-        """What a page of a faster server carries, so that a scraper takes its time from it."""
-        return {} if self.speed == 1.0 else {HEADER: f"{self.now():.6f}"}
+        """What a page of a faster server carries, so that a reader takes its time from it and need not guess its speed."""
+        return {} if self.speed == 1.0 else {HEADER: f"{self.now():.6f}", SPEED_HEADER: f"{self.speed:g}"}

@@ -1,0 +1,152 @@
+"""Verdicts on pairs of blocks that are made up."""
+
+import math
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from whystall.model.slo import Slo
+from whystall.model.trial import ArmName, Block, Metric
+from whystall.trials.metrics import GUARDED, METRICS
+from whystall.trials.rules import Pair, Rules, bounds, floors_of, judge
+
+PLAIN: dict[Metric, float | None] = {
+    "ttft_p50": 0.4,
+    "ttft_p95": 0.9,
+    "itl_p50": 0.03,
+    "itl_p95": 0.05,
+    "e2e_mean": 5.0,
+    "e2e_p95": 8.0,
+    "tokens_per_s": 2000.0,
+    "errors": 0.0,
+    "output_tokens": 200.0,
+}
+
+
+def pair(number: int, noise: float = 0.004, failed: int = 0, requests: int = 1000, **factors: float) -> Pair:
+    """A pair in which B's figures are A's times ``factors``, with noise that hits metrics on their own."""
+    draw = random.Random(number)
+
+    def block(arm: ArmName, by: dict[str, float]) -> Block:
+        figures: dict[Metric, float | None] = {
+            metric: None if value is None else value * by.get(metric, 1.0) * math.exp(draw.gauss(0, noise))
+            for metric, value in PLAIN.items()
+        }
+        lost = failed if arm == "b" else 0
+        figures["errors"] = lost / requests
+        return Block(number, arm, 0.0, 10.0, requests, lost, figures)
+
+    return block("a", {}), block("b", factors)
+
+
+def pairs(n: int, **how: float) -> list[Pair]:
+    return [pair(number, **how) for number in range(n)]  # type: ignore[arg-type]
+
+
+def test_a_proven_gain_with_every_guard_in_order_is_a_win() -> None:
+    found = judge(pairs(6, e2e_mean=0.8, e2e_p95=0.8), Rules())
+    assert found.verdict == "WIN"
+    assert all(guard.verdict == "holds" for guard in found.guards)
+    effect = next(e for e in found.effects if e.metric == "e2e_mean")
+    assert (effect.low or 0) < -0.2 < (effect.high or 0) < -0.1
+
+
+def test_nothing_is_said_before_there_are_enough_pairs() -> None:
+    assert judge(pairs(4, e2e_mean=0.5), Rules()).verdict is None
+    assert judge(pairs(3, e2e_mean=0.5, e2e_p95=0.5), Rules(restarts=True)).verdict == "WIN"
+    assert judge([], Rules()).verdict is None
+
+
+def test_a_gain_that_costs_elsewhere_is_harm() -> None:
+    found = judge(pairs(6, e2e_mean=0.8, ttft_p95=1.3), Rules())
+    assert found.verdict == "HARM"
+    assert "TTFT p95" in found.because.en
+    assert "TTFT p95" in found.because.zh
+
+
+def test_an_open_guard_holds_a_win_back_unless_only_harm_is_asked_about() -> None:
+    seen = pairs(6, noise=0.06, e2e_mean=0.4)
+    assert any(guard.verdict == "open" for guard in judge(seen, Rules()).guards)
+    assert judge(seen, Rules()).verdict is None
+    assert "no regression is not shown yet" in judge(seen, Rules()).because.en
+    assert judge(seen, Rules(demand_guards=False)).verdict == "WIN"
+
+
+def test_no_difference_within_the_least_effect_is_futile() -> None:
+    assert judge(pairs(6), Rules()).verdict == "FUTILE"
+
+
+def test_a_gain_too_small_to_matter_is_no_win() -> None:
+    found = judge(pairs(12, e2e_mean=0.98), Rules())
+    assert found.verdict == "FUTILE"
+
+
+def test_what_will_not_be_won_in_the_time_is_given_up() -> None:
+    seen = pairs(8, noise=0.08, e2e_mean=1.1)
+    assert judge(seen, Rules(), total=None).verdict is None
+    assert judge(seen, Rules(), total=12).verdict == "FUTILE"
+
+
+def test_no_regression_is_shown_and_not_assumed() -> None:
+    rules = Rules(goal="no-regression")
+    assert judge(pairs(6), rules).verdict == "FUTILE"
+    noisy = judge(pairs(6, noise=0.1), rules)
+    assert noisy.verdict is None
+    assert judge(pairs(6, e2e_mean=0.7, e2e_p95=0.7), rules).verdict == "WIN"
+
+
+@pytest.mark.parametrize("metric", [metric for metric in GUARDED if metric in PLAIN and metric != "errors"])
+def test_every_guard_finds_its_harm(metric: Metric) -> None:
+    worse = 0.8 if METRICS[metric].better == "higher" else 1.25
+    found = judge(pairs(6, **{metric: worse}), Rules())
+    assert found.verdict == "HARM"
+    assert METRICS[metric].label.en in found.because.en
+
+
+def test_output_lengths_may_not_change_either_way() -> None:
+    for factor in (0.8, 1.25):
+        assert judge(pairs(6, output_tokens=factor), Rules()).verdict == "HARM"
+
+
+def test_failures_end_it_at_once() -> None:
+    assert judge(pairs(1, failed=600), Rules()).verdict == "HARM"
+    assert judge(pairs(1, failed=15), Rules()).verdict is None
+    assert judge(pairs(2, failed=15), Rules()).verdict == "HARM"
+
+
+def test_few_requests_bound_few_errors_out() -> None:
+    few, many = (judge(pairs(6, requests=n), Rules()) for n in (20, 1000))
+    margins = [next(g.margin for g in found.guards if g.metric == "errors") for found in (few, many)]
+    assert margins[0] == pytest.approx(3 / 120)
+    assert margins[1] == pytest.approx(0.001)
+
+
+def test_what_nobody_feels_is_no_harm_and_what_was_promised_is_none_either() -> None:
+    slower = {"itl_p50": 1.3, "itl_p95": 1.3}
+    assert judge(pairs(6, e2e_mean=0.5, e2e_p95=0.5, **slower), Rules()).verdict == "HARM"
+    promised = Rules(floors=floors_of(Slo.parse("itl_p95=100ms")))
+    found = judge(pairs(6, e2e_mean=0.5, e2e_p95=0.5, **slower), promised)
+    assert found.verdict == "WIN"
+    guard = next(g for g in found.guards if g.metric == "itl_p95")
+    assert (guard.verdict, guard.floor) == ("holds", 0.1)
+
+
+def test_a_restart_asks_for_twice_the_effect() -> None:
+    assert Rules(restarts=True).effect == 2 * Rules().effect
+    assert Rules(restarts=True, minimum_effect=0.07).effect == 0.07
+
+
+@given(st.integers(5, 12), st.floats(0.005, 0.1), st.floats(0.5, 1.5))
+def test_harm_and_win_never_come_from_the_same_pairs_turned_round(n: int, noise: float, factor: float) -> None:
+    seen = pairs(n, noise=noise, e2e_mean=factor)
+    turned = [(b, a) for a, b in seen]
+    verdicts = {judge(seen, Rules()).verdict, judge(turned, Rules()).verdict}
+    assert verdicts != {"WIN"}
+
+
+def test_bounds_are_written_for_people() -> None:
+    assert bounds(-0.1234, 0.05, "relative").en == "-12.3% to +5.0%"
+    assert bounds(-0.001, 0.02, "points").zh == "-0.1 至 +2.0 个百分点"
+    assert bounds(None, 99.0, "relative").en == "? to x100"
