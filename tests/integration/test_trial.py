@@ -19,9 +19,13 @@ FEW_SEATS = {"max_num_seqs": 1}
 
 
 async def tried(a: dict[str, Any], b: dict[str, Any], rules: Rules = RULES) -> Trial:
-    async with emulator(speed=SPEED, **a) as (url_a, _), emulator(speed=SPEED, **b) as (url_b, _):
-        async with live_arm(url_a) as arm_a, live_arm(url_b) as arm_b:
-            return await run_trial(arm_a, arm_b, TrialSpec(plan=PLAN, rules=rules, budget_s=600, block_s=12), print)
+    async with (
+        emulator(speed=SPEED, **a) as (url_a, _),
+        emulator(speed=SPEED, **b) as (url_b, _),
+        live_arm(url_a) as arm_a,
+        live_arm(url_b) as arm_b,
+    ):
+        return await run_trial(arm_a, arm_b, TrialSpec(plan=PLAN, rules=rules, budget_s=600, block_s=12))
 
 
 async def test_a_real_improvement_wins() -> None:
@@ -40,7 +44,7 @@ async def test_a_worse_server_is_harm() -> None:
 
 async def test_the_same_server_twice_is_no_win() -> None:
     async with emulator(speed=SPEED) as (url, deployment), live_arm(url) as one, live_arm(url) as two:
-        trial = await run_trial(one, two, TrialSpec(plan=PLAN, rules=RULES, budget_s=600, block_s=12), print)
+        trial = await run_trial(one, two, TrialSpec(plan=PLAN, rules=RULES, budget_s=600, block_s=12))
         scheduler = deployment.replicas[0].engine.scheduler
     assert trial.verdict == "FUTILE", trial.because
     assert scheduler.prefix_hits == 0  # no block's prompts were in the cache from another's
