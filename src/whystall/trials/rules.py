@@ -52,7 +52,7 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     ``minimum_effect`` None: the metric's own (5% of a latency, 3% of throughput, 2 points of attainment).
     ``demand_guards``: a WIN waits until every guard holds; without it, until none is harmed.
     ``floors``: guards' values below it are not told apart: nobody feels them, or the SLO allows them (see
-    :func:`floors_of`). None takes what nobody feels for ``improve``, and no floor for ``no-regression``.
+    :func:`floors_of`). ``guarded``: the metrics that must not get worse. ``floors`` None takes what nobody feels for ``improve``, and no floor for ``no-regression``.
     """
 
     primary: Metric = "e2e_mean"
@@ -62,6 +62,7 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     restarts: bool = False
     demand_guards: bool = True
     floors: dict[Metric, float] | None = None
+    guarded: tuple[Metric, ...] = GUARDED
 
     def floor(self, metric: Metric) -> float | None:
         """Below which a guard's values are the same."""
@@ -96,7 +97,7 @@ def judge(pairs: Sequence[Pair], rules: Rules, *, total: int | None = None) -> J
     HARM comes before WIN, so that a gain never hides what it costs.
     """
     effects = tuple(effect for metric in METRICS if (effect := _effect(pairs, metric, rules)) is not None)
-    guards = tuple(guard for metric in GUARDED if (guard := _guard(pairs, metric, rules)) is not None)
+    guards = tuple(guard for metric in rules.guarded if (guard := _guard(pairs, metric, rules)) is not None)
     found = _harm(pairs, guards, rules) or _gain(pairs, guards, rules) or _futile(pairs, guards, rules, total)
     verdict, because = found or (None, _open(pairs, guards, rules))
     return Judgement(verdict, because, effects, guards)
@@ -187,7 +188,7 @@ def _harm(pairs: Sequence[Pair], guards: Sequence[Guard], rules: Rules) -> _Foun
             text = Text("{label} got worse by {harm}", "{label}变差 {harm}")
             return "HARM", text.format(label=label, harm=bounds(guard.harm_low, guard.harm_high, guard.scale))
     lost = -_primary(pairs, rules)
-    if rules.primary not in GUARDED and lost.low > least_gain(METRICS[rules.primary], rules.effect) / 2:
+    if rules.primary not in rules.guarded and lost.low > least_gain(METRICS[rules.primary], rules.effect) / 2:
         return "HARM", Text("{label} got worse", "{label}变差").format(label=METRICS[rules.primary].label)
     return None
 

@@ -31,13 +31,20 @@ _HEAD_SHARE = 1 / 3  # of a block: at most so much of it only fills the server t
 _WARM_SHARE = 0.1  # of the budget, for one arm's first warm-up
 _ORDER: tuple[tuple[ArmName, ArmName], ...] = (("a", "b"), ("b", "a"))
 Say = Callable[[str], None]
+Stop = Callable[[Block, Block], Text | None]
 T = TypeVar("T")
+
+
+def _never(_before: Block, _after: Block) -> Text | None:
+    """For trials that only the sequence ends."""
+    return None
 
 
 class TrialSpec(msgspec.Struct, frozen=True, kw_only=True):
     """What to send, what to show, and how much of the target's time it may take.
 
-    ``block_s`` None: 10 s, or three times the slower arm's p95 E2E where that is longer.
+    ``stop`` is asked after every block of B, with A's last one before it: harm that is plain in one block, in words, ends
+    the trial there. ``block_s`` None: 10 s, or three times the slower arm's p95 E2E where that is longer.
     """
 
     plan: LoadPlan
@@ -47,6 +54,7 @@ class TrialSpec(msgspec.Struct, frozen=True, kw_only=True):
     block_s: float | None = None
     seed: int = 1
     agreement: TokenAgreement | None = None
+    stop: Stop = _never
 
 
 def _silent(_text: str) -> None:
@@ -69,7 +77,7 @@ async def run_trial(a: Arm, b: Arm, spec: TrialSpec, say: Say = _silent) -> Tria
 
 
 class _Gone(Exception):
-    """B is not there any more; what there is to say of it."""
+    """B is not there any more, or does plain harm; what there is to say of it."""
 
     def __init__(self, judgement: Judgement) -> None:
         super().__init__()
@@ -135,7 +143,15 @@ class _Run:
         failed = int(result.failed.sum())
         block = Block(pair, name, result.started, result.seconds, result.requests, failed, figures)
         self.blocks.append(block)
+        self._stop_at_plain_harm(block)
         return block
+
+    def _stop_at_plain_harm(self, block: Block) -> None:
+        before = next((b for b in reversed(self.blocks) if b.arm == "a"), None)
+        why = self.spec.stop(before, block) if block.arm == "b" and before is not None else None
+        if why is not None:
+            seen = judge(self.pairs, self.rules)
+            raise _Gone(Judgement("HARM", why, seen.effects, seen.guards))
 
     async def _make_ready(self, name: ArmName) -> None:
         """Warm the arm up: once, or where the arms share a server, whenever it was the other's before."""

@@ -13,7 +13,8 @@ from whystall.emulator.engine.workload import Arrival, LengthClass
 from whystall.emulator.profiles import load_profile
 from whystall.errors import Unavailable, UsageError
 from whystall.model.slo import Slo
-from whystall.model.trial import Trial, TrialArm
+from whystall.model.text import Text
+from whystall.model.trial import Block, Trial, TrialArm
 from whystall.trials.blocks import BlockResult, weighted_quantile
 from whystall.trials.emulated_arm import EmulatedArm, VirtualTime
 from whystall.trials.load.plan import LoadPlan
@@ -187,3 +188,23 @@ def test_weighted_quantiles_count_weights() -> None:
     assert weighted_quantile(values, weights, 0.5) == 1.0
     assert weighted_quantile(values, weights, 0.95) == 3.0
     assert weighted_quantile(np.zeros(0), np.zeros(0), 0.5) is None
+
+
+def test_harm_that_is_plain_in_one_block_ends_it_there() -> None:
+    told, asked = Text("it is plain"), list[tuple[str, str]]()
+
+    def stop(before: Block, after: Block) -> Text | None:
+        asked.append((before.arm, after.arm))
+        return told if len(asked) == 2 else None
+
+    trial = tried(*arms(options(), options()), stop=stop)
+    assert (trial.verdict, trial.because) == ("HARM", told)
+    assert asked == [("a", "b"), ("a", "b")]
+    assert [block.arm for block in trial.blocks] == ["a", "b", "b"]
+
+
+def test_only_what_is_guarded_can_be_harmed() -> None:
+    worse = arms(options(), options(max_num_seqs=16))
+    trial = tried(*worse, rules=Rules(primary="output_tokens", guarded=("errors",)), budget_s=300)
+    assert trial.verdict != "HARM"
+    assert [guard.metric for guard in trial.guards] == ["errors"]
