@@ -11,7 +11,8 @@ from whystall.model.engine_state import EngineState
 from whystall.model.slo import Slo
 
 from .bounds import bounds
-from .symptoms import runs, symptoms, usual_itl
+from .smoothing import runs
+from .symptoms import symptoms, usual_itl
 from .thresholds import level
 
 Floats = NDArray[np.float64]

@@ -12,7 +12,8 @@ from whystall.model.text import Text
 from whystall.state.histograms import count_above, count_of, mean_of
 
 from .scene import Scene
-from .symptoms import front_residual, runs, stepping_ratio, usual_itl
+from .smoothing import runs
+from .symptoms import front_residual, stepping_ratio, usual_itl
 from .thresholds import level, ramp
 from .wording import span
 

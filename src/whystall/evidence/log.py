@@ -8,7 +8,8 @@ from whystall.model.diagnosis import Evidence
 from whystall.model.text import Text
 
 from .scene import Scene
-from .symptoms import frozen_tokens, runs, stalled
+from .smoothing import runs
+from .symptoms import frozen_tokens, stalled
 
 # A profiler flushes after its last step, so the standstill may begin some seconds after the line.
 _NEAR_S = 15.0

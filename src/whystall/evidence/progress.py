@@ -10,7 +10,8 @@ from whystall.model.diagnosis import Evidence, Onset
 from whystall.model.text import Text
 
 from .scene import Scene
-from .symptoms import frozen_tokens, runs, stalled
+from .smoothing import runs
+from .symptoms import frozen_tokens, stalled
 from .thresholds import level, ramp
 
 

@@ -10,13 +10,11 @@ from whystall.model.slo import Slo
 from whystall.state.histograms import bucket_counts, mean_of, means, quantile_of
 
 from .bounds import bounds
+from .smoothing import SMOOTH_S, around, cumulative, keep_runs, runs, smooth_mean, smooth_rate, window_edges
 from .thresholds import level
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-
-# Rates and means by interval are taken over this much time around it: single intervals hold a handful of requests.
-_SMOOTH_S = 10.0
 
 
 def symptoms(state: EngineState, slo: Slo | None = None) -> dict[str, Bools]:
@@ -82,12 +80,12 @@ def _queued_before(state: EngineState, bound: float) -> Bools:
     """
     if not len(state.dt):
         return np.zeros(0, dtype=bool)
-    first = np.searchsorted(state.t_end, state.t_end - _SMOOTH_S, side="right")
+    first = np.searchsorted(state.t_end, state.t_end - SMOOTH_S, side="right")
     last = np.arange(1, len(state.dt) + 1)
 
     def lately(increase: Floats) -> Floats:
-        cumulative = _cumulative(increase)
-        return cumulative[last] - cumulative[first]
+        total = cumulative(increase)
+        return total[last] - total[first]
 
     finished = lately(state.queue.count)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -152,7 +150,7 @@ def _tail_above(state: EngineState, histogram: HistogramDelta, bound: float | No
         return np.zeros(len(state.dt), dtype=bool)
     counts = np.nan_to_num(histogram.counts)
     lower = np.concatenate(([0.0], histogram.bounds))[: counts.shape[1]]
-    late, seen = _around(state, counts[:, lower >= bound].sum(axis=1)), _around(state, counts.sum(axis=1))
+    late, seen = around(state, counts[:, lower >= bound].sum(axis=1)), around(state, counts.sum(axis=1))
     return _positive((late > 0.05 * seen) & (seen >= 4))
 
 
@@ -165,7 +163,7 @@ def front_residual(state: EngineState) -> Floats:
     away from standstills: who comes during one waits outside the engine's view.
     """
     calm = (queue_delay(state) < level("felt_wait") / 4) & ~_near(state, stalled(state) | frozen_tokens(state))
-    enough = _around(state, state.ttft.count) >= level("front_requests")
+    enough = around(state, state.ttft.count) >= level("front_requests")
     ttft = smooth_mean(state, state.ttft.sum, state.ttft.count)
     parts = smooth_mean(state, state.queue.sum, state.queue.count)
     parts = parts + smooth_mean(state, state.prefill.sum, state.prefill.count)
@@ -174,10 +172,10 @@ def front_residual(state: EngineState) -> Floats:
 
 
 def _near(state: EngineState, flags: Bools) -> Bools:
-    """Intervals within ``_SMOOTH_S`` of a flagged one."""
+    """Intervals within ``SMOOTH_S`` of a flagged one."""
     near = np.zeros(len(flags), dtype=bool)
     for start, stop in runs(flags):
-        low, high = state.t_start[start] - _SMOOTH_S, state.t_end[stop - 1] + _SMOOTH_S
+        low, high = state.t_start[start] - SMOOTH_S, state.t_end[stop - 1] + SMOOTH_S
         near |= (state.t_end > low) & (state.t_start < high)
     return near
 
@@ -193,7 +191,7 @@ def step_wait(state: EngineState) -> Floats:
     lower = np.concatenate(([0.0], state.itl.bounds))
     middle = (lower + np.concatenate((state.itl.bounds, [2 * state.itl.bounds[-1]]))) / 2
     counts = np.nan_to_num(state.itl.counts)
-    squares, sums = _around(state, counts @ middle**2), _around(state, counts @ middle)
+    squares, sums = around(state, counts @ middle**2), around(state, counts @ middle)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(sums > 0, squares / (2 * sums), np.nan)
 
@@ -205,19 +203,15 @@ def _residual_by_order(state: EngineState) -> Floats:
     """
     if not len(state.dt):
         return np.zeros(0)
-    first, ttft = _cumulative(state.ttft.count), _cumulative(state.ttft.sum)
-    done, parts = _cumulative(state.queue.count), _cumulative(state.queue.sum) + _cumulative(state.prefill.sum)
+    first, ttft = cumulative(state.ttft.count), cumulative(state.ttft.sum)
+    done, parts = cumulative(state.queue.count), cumulative(state.queue.sum) + cumulative(state.prefill.sum)
     held = float(np.nan_to_num(state.running_start[0]))
-    a, b = _window_edges(state)
+    a, b = window_edges(state)
     begin, end = first[a] + held, first[b] + held
     spent = np.interp(end, done, parts) - np.interp(begin, done, parts)
     with np.errstate(invalid="ignore", divide="ignore"):
         residual = (ttft[b] - ttft[a] - spent) / (end - begin)
     return np.where((end > begin) & (end <= done[-1]), residual, np.nan)
-
-
-def _cumulative(increase: Floats) -> Floats:
-    return np.concatenate(([0.0], np.cumsum(np.nan_to_num(increase))))
 
 
 def host_gap(state: EngineState) -> Bools:
@@ -315,50 +309,6 @@ def throttled(state: EngineState) -> Bools:
 
 # NVML clock event reasons: HW slowdown, SW thermal, HW thermal, HW power brake. The power cap (0x4) is normal at full load.
 HARD_THROTTLE = 0x8 | 0x20 | 0x40 | 0x80
-
-
-def keep_runs(flags: Bools, dt: Floats, least: float) -> Bools:
-    """``flags`` without its runs that last under ``least`` seconds."""
-    kept = flags.copy()
-    for start, stop in runs(flags):
-        if dt[start:stop].sum() < least:
-            kept[start:stop] = False
-    return kept
-
-
-def runs(flags: Bools) -> list[tuple[int, int]]:
-    """Runs of True as half-open index pairs."""
-    edges = np.diff(np.concatenate(([0], flags.astype(np.int8), [0])))
-    return list(zip(np.flatnonzero(edges == 1).tolist(), np.flatnonzero(edges == -1).tolist(), strict=True))
-
-
-def smooth_rate(state: EngineState, increase: Floats) -> Floats:
-    """Rate per second of an increase over about ten seconds around each interval."""
-    total, seconds = _around(state, increase), _around(state, np.where(np.isfinite(increase), state.dt, 0.0))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(seconds > 0, total / seconds, np.nan)
-
-
-def smooth_mean(state: EngineState, total: Floats, count: Floats) -> Floats:
-    """Mean of a histogram over about ten seconds around each interval, NaN where nothing was observed."""
-    sums, counts = _around(state, total), _around(state, count)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(counts > 0, sums / counts, np.nan)
-
-
-def _around(state: EngineState, increase: Floats) -> Floats:
-    """Sum of an increase over about ``_SMOOTH_S`` around each interval."""
-    first, last = _window_edges(state)
-    cumulative = _cumulative(increase)
-    return cumulative[last] - cumulative[first]
-
-
-def _window_edges(state: EngineState) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Indices of the scrapes between which the intervals lie whose middle is within half of ``_SMOOTH_S`` of each one's."""
-    middle = (state.t_start + state.t_end) / 2
-    first = np.searchsorted(middle, middle - _SMOOTH_S / 2, side="left")
-    last = np.searchsorted(middle, middle + _SMOOTH_S / 2, side="right")
-    return first, last
 
 
 def _refusals(state: EngineState, bound: float) -> Bools:

@@ -5,15 +5,13 @@ from hypothesis import strategies as st
 
 from scenes import scene_of
 from states import blank, histogram
+from whystall.evidence.smoothing import runs
 from whystall.evidence.symptoms import (
     decode_itl,
     front_residual,
     frozen_tokens,
-    keep_runs,
     queue_delay,
-    runs,
     slow_tokens,
-    smooth_rate,
     stalled,
     step_wait,
     stepping_ratio,
@@ -21,25 +19,6 @@ from whystall.evidence.symptoms import (
     throttled,
     usual_itl,
 )
-
-flags = st.lists(st.booleans(), max_size=40).map(lambda values: np.array(values, dtype=bool))
-
-
-@given(flags)
-def test_runs_are_exactly_what_is_set(values: np.ndarray) -> None:
-    again = np.zeros(len(values), dtype=bool)
-    for start, stop in runs(values):
-        assert values[start:stop].all()
-        assert stop == len(values) or not values[stop]
-        again[start:stop] = True
-    assert (again == values).all()
-
-
-@given(flags, st.floats(0.5, 5))
-def test_short_runs_are_dropped(values: np.ndarray, least: float) -> None:
-    kept = keep_runs(values, np.ones(len(values)), least)
-    assert all(stop - start >= least for start, stop in runs(kept))
-    assert not (kept & ~values).any()
 
 
 def test_a_wait_by_littles_law() -> None:
@@ -93,12 +72,6 @@ def test_a_standstill_is_in_flight_and_flat() -> None:
 def test_steps_that_follow_each_other_fill_the_time() -> None:
     assert np.nanmedian(stepping_ratio(scene_of({}).state)) == pytest.approx(1.0, rel=0.01)
     assert np.nanmedian(stepping_ratio(scene_of({"steps": 20}).state)) == pytest.approx(0.2, rel=0.01)
-
-
-def test_a_smooth_rate_is_the_rate() -> None:
-    state = scene_of({}).state
-    assert np.allclose(smooth_rate(state, state.first_tokens), 4.0)
-    assert np.isnan(smooth_rate(state, np.full(20, np.nan))).all()
 
 
 def test_an_arrival_waits_for_the_rest_of_the_running_step() -> None:

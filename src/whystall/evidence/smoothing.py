@@ -1,0 +1,62 @@
+"""Sums, rates and means over some seconds around each interval, and runs of flagged ones."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whystall.model.engine_state import EngineState
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+# Rates and means by interval are taken over this much time around it: single intervals hold a handful of requests.
+SMOOTH_S = 10.0
+
+
+def smooth_rate(state: EngineState, increase: Floats) -> Floats:
+    """Rate per second of an increase over about ten seconds around each interval."""
+    total, seconds = around(state, increase), around(state, np.where(np.isfinite(increase), state.dt, 0.0))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(seconds > 0, total / seconds, np.nan)
+
+
+def smooth_mean(state: EngineState, total: Floats, count: Floats) -> Floats:
+    """Mean of a histogram over about ten seconds around each interval, NaN where nothing was observed."""
+    sums, counts = around(state, total), around(state, count)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(counts > 0, sums / counts, np.nan)
+
+
+def around(state: EngineState, increase: Floats) -> Floats:
+    """Sum of an increase over about ``SMOOTH_S`` around each interval."""
+    first, last = window_edges(state)
+    total = cumulative(increase)
+    return total[last] - total[first]
+
+
+def window_edges(state: EngineState) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Indices of the scrapes between which the intervals lie whose middle is within half of ``SMOOTH_S`` of each one's."""
+    middle = (state.t_start + state.t_end) / 2
+    first = np.searchsorted(middle, middle - SMOOTH_S / 2, side="left")
+    last = np.searchsorted(middle, middle + SMOOTH_S / 2, side="right")
+    return first, last
+
+
+def cumulative(increase: Floats) -> Floats:
+    return np.concatenate(([0.0], np.cumsum(np.nan_to_num(increase))))
+
+
+def keep_runs(flags: Bools, dt: Floats, least: float) -> Bools:
+    """``flags`` without its runs that last under ``least`` seconds."""
+    kept = flags.copy()
+    for start, stop in runs(flags):
+        if dt[start:stop].sum() < least:
+            kept[start:stop] = False
+    return kept
+
+
+def runs(flags: Bools) -> list[tuple[int, int]]:
+    """Runs of True as half-open index pairs."""
+    edges = np.diff(np.concatenate(([0], flags.astype(np.int8), [0])))
+    return list(zip(np.flatnonzero(edges == 1).tolist(), np.flatnonzero(edges == -1).tolist(), strict=True))
