@@ -151,6 +151,18 @@ class InputWarning(msgspec.Struct, frozen=True):
     file: str = ""
 
 
+class Contrast(msgspec.Struct, frozen=True):
+    """The same load with and without one thing, as somebody measured it, and how many times worse it is with it.
+
+    ``feature``: structured_output, lora, speculative, sampling, multimodal, eager, kernels, link, offload, profiler,
+    expert_balance or version; ``figure`` is what was compared (``itl.p50``, ``generation_tps``).
+    """
+
+    feature: str
+    figure: str
+    ratio: float
+
+
 class Health(msgspec.Struct, frozen=True):
     """What ``/health`` answered: the time and the HTTP status (0 when nothing answered)."""
 
@@ -173,4 +185,5 @@ class Recording(msgspec.Struct, frozen=True):
     models: str = ""  # the body of /v1/models
     argv: tuple[str, ...] = ()  # the server's command line where it was given or found
     health: tuple[Health, ...] = ()
+    contrasts: tuple[Contrast, ...] = ()
     warnings: tuple[InputWarning, ...] = ()
