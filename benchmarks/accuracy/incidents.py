@@ -24,7 +24,7 @@ import yaml
 from whystall.errors import TooLittleData, WhystallError
 from whystall.model.diagnosis import Diagnosis
 from whystall.pipeline import diagnose
-from whystall.sources.files.ticket.read import read_ticket
+from whystall.sources.files.ticket import read_ticket
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARED = Path(os.environ.get("WHYSTALL_SHARED", ROOT.parent / "shared"))
@@ -67,14 +67,25 @@ def answer(path: Path, table: dict[str, set[str]]) -> dict[str, Any]:
     except WhystallError as error:
         return row | {"is": "wrong", "said": f"{type(error).__name__}: {error.message}"}
     causes = [f"{cause.id} {cause.probability:.2f}" for cause in found.causes[:3]]
-    return row | {"is": judge(case, found, table), "verdict": found.verdict, "causes": causes, "said": found.headline.en}
+    return row | {
+        "is": judge(case, found, table),
+        "verdict": found.verdict,
+        "causes": causes,
+        "said": found.headline.en,
+    }
 
 
 def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
     counts = Counter(row["is"] for row in rows)
     enough = len(rows) - counts["not enough numbers"]
     good = sum(counts[name] for name in RIGHT)
-    return {"cases": len(rows), "enough": enough, "good": good, "share": round(good / enough, 3) if enough else None, **counts}
+    return {
+        "cases": len(rows),
+        "enough": enough,
+        "good": good,
+        "share": round(good / enough, 3) if enough else None,
+        **counts,
+    }
 
 
 def by_class(rows: list[dict[str, Any]]) -> dict[str, dict[str, int]]:
@@ -106,8 +117,16 @@ def main() -> None:
     total = summary(rows)
     print(total)
     if not asked.only:
-        git = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
-        line = {"commit": git.stdout.strip(), "time": int(time.time()), **total, "classes": by_class(rows), "rows": rows}
+        git = subprocess.run(
+            ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False
+        )
+        line = {
+            "commit": git.stdout.strip(),
+            "time": int(time.time()),
+            **total,
+            "classes": by_class(rows),
+            "rows": rows,
+        }
         with (ROOT / "benchmarks" / "results" / "incidents.jsonl").open("a", encoding="utf-8") as out:
             out.write(json.dumps(line) + "\n")
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from whystall.model.diagnosis import Evidence, Why
 from whystall.model.text import Text
 
-from .entry import CauseEntry
+from .entry import CauseEntry, Link
 
 
 class Chain(NamedTuple):
@@ -18,10 +18,22 @@ class Chain(NamedTuple):
 
 
 def chain(cause: CauseEntry, evidence: dict[str, Evidence]) -> Chain | None:
-    """The chain of a cause. None when a link that must hold was checked and does not: then it is no such cause."""
+    """The chain of a cause, or where it is not complete the first other one that is.
+
+    None when a link that must hold was checked and does not, and no other chain stands: then it is no such cause.
+    """
+    found = _stands(cause.links, evidence)
+    if found is not None and found.complete:
+        return found
+    others = (_stands(links, evidence) for links in cause.other_links)
+    return next((stands for stands in others if stands is not None and stands.complete), found)
+
+
+def _stands(links: tuple[Link, ...], evidence: dict[str, Evidence]) -> Chain | None:
+    """One chain. None when a link that must hold was checked and does not: then it is no such cause."""
     whys: list[Why] = []
     complete = True
-    for link in cause.links:
+    for link in links:
         names = tuple(need.evidence for need in link.needs)
         if not all(name in evidence for name in names):
             complete &= link.optional

@@ -13,6 +13,7 @@ from whystall.evidence.impact import impact
 from whystall.evidence.scene import Scene
 from whystall.evidence.thresholds import level
 from whystall.evidence.trace import contradiction
+from whystall.evidence.untold import untold
 from whystall.model.diagnosis import (
     Cause,
     Diagnosis,
@@ -125,7 +126,7 @@ def _why(scene: Scene, verdict: Verdict, causes: tuple[Cause, ...], entries: dic
 
 def unproven(scene: Scene, costs: Impact) -> Text | None:
     """Why a window in which nothing hurts is no proof of health; None where it is one, or where something hurts."""
-    return None if scene.focus.hurts else _unread(scene.state) or _too_short(scene, costs)
+    return None if scene.focus.hurts else _unread(scene.state) or untold(scene) or _too_short(scene, costs)
 
 
 def _unread(state: EngineState) -> Text | None:
@@ -175,6 +176,7 @@ _LOSS = {
         "the client gets first tokens well after the server sent them", "客户端收到首 token 远晚于服务器发出"
     ),
     "throttle": Text("the GPU's clock is held down", "GPU 时钟被压低"),
+    "contrast": Text("the same load is served better without one thing", "去掉某一项后同样的负载表现更好"),
     "ttft": Text("first tokens come later than promised", "首 token 晚于承诺"),
     "e2e": Text("requests take longer than promised", "请求耗时超过承诺"),
 }

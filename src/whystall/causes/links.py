@@ -64,3 +64,14 @@ STOOD_STILL = Link(
     (Need("progress.stalled"),),
     optional=True,
 )
+
+
+def shown_by_contrast(feature: str) -> tuple[Link, ...]:
+    """A chain of one link: a comparison with and without ``feature``, which needs no other proof."""
+    name = f"contrast.{feature}"
+    place = "{" + name.replace(".", "_") + "}"
+    claim = Text(f"A comparison shows it: {place}", f"对比表明：{place}")
+    rejects = Text(
+        "everything that both runs had alike: load, model and hardware", "两次运行相同的一切：负载、模型与硬件"
+    )
+    return (Link(claim, (Need(name),), rejects=rejects),)

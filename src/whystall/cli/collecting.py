@@ -16,6 +16,7 @@ from whystall.model.recording import Recording
 from whystall.model.text import Text
 from whystall.sources.files.log_file import read_log_file
 from whystall.sources.files.recording import argv_of, log_anchor, read_recording
+from whystall.sources.files.ticket import is_ticket, read_ticket
 from whystall.sources.live.collector import CollectSpec, Progress, collect
 from whystall.sources.log import read_log
 
@@ -31,7 +32,7 @@ _FAILED = Text("{scrapes} scrapes, {failed} failed", "{scrapes} 次抓取，{fai
 
 
 def recording_of(reading: Reading, lang: str) -> Recording:
-    """What is to be seen of the target: a folder's recording, or a live server's after ``reading.seconds``.
+    """What is to be seen of the target: a folder's or a ticket's recording, or a live server's after ``reading.seconds``.
 
     With a folder, a log and a command line that were named take the place of the folder's own. Raises what reading
     raises, and :class:`~whystall.errors.NotARecording` for a path that is not there.
@@ -40,7 +41,7 @@ def recording_of(reading: Reading, lang: str) -> Recording:
     if path.exists():
         if reading.timed:
             click.echo(_WHOLE.in_(lang), err=True)
-        return _with_named(read_recording(path), reading)
+        return _with_named(read_ticket(path) if is_ticket(path) else read_recording(path), reading)
     if _looks_like_a_path(reading.target):
         raise NotARecording(f"there is no {reading.target}", "Give a server's address, or a folder that is there.")
     with shown_progress(lang) as show:

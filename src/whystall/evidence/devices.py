@@ -12,6 +12,7 @@ class Device(msgspec.Struct, frozen=True):
     flops: float
     bytes_per_s: float
     power_w: float
+    read_all_s: float = 0.1  # to read all of its memory once; data-centre and desktop cards take 24 to 90 ms
 
     @property
     def ridge_tokens(self) -> float:
@@ -41,6 +42,12 @@ DEVICES = (
     Device("RTX 4090", 165e12, 1.008e12, 450),
     Device("RTX 5090", 210e12, 1.79e12, 575),
     Device("RTX PRO 6000", 400e12, 1.79e12, 600),
+    Device("GB10", 125e12, 0.273e12, 140, 0.5),
+    Device("DGX Spark", 125e12, 0.273e12, 140, 0.5),
+    Device("RTX 3090", 71e12, 0.936e12, 350),
+    Device("A6000", 155e12, 0.768e12, 300),
+    Device("V100", 125e12, 0.9e12, 300),
+    Device("L20", 119e12, 0.864e12, 275),
     Device("MI300X", 1307e12, 5.3e12, 750),
     Device("MI325X", 1307e12, 6.0e12, 1000),
 )

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from whystall.model.diagnosis import Evidence
 
 from .client import client
+from .contrast import contrast
 from .deferred import deferred
 from .events import events
 from .gpu import gpu
@@ -16,7 +17,9 @@ from .log import log
 from .progress import progress
 from .saturation import saturation
 from .scene import Scene
+from .slow_steps import slow_steps
 from .trace import trace
+from .waves import waves
 from .workload import workload
 
 FAMILIES: tuple[Callable[[Scene], Iterator[Evidence]], ...] = (
@@ -31,6 +34,9 @@ FAMILIES: tuple[Callable[[Scene], Iterator[Evidence]], ...] = (
     log,
     events,
     trace,
+    contrast,
+    slow_steps,
+    waves,
 )
 
 

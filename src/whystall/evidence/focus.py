@@ -28,6 +28,7 @@ _WEIGHTS = {
     "host_gap": 0.5,
     "throttle": 1.0,
     "client": 1.0,
+    "contrast": 0.5,
 }
 _WEIGHTS |= {"ttft": 1.0, "e2e": 1.0}  # promises broken otherwise
 

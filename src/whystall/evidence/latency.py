@@ -45,7 +45,7 @@ def _interference(scene: Scene) -> Iterator[Evidence]:
         )
     if not _more_prompts(scene):
         share = 0.0  # what was computed before without harm does not harm now
-    felt = itl > level("felt_itl")
+    felt = itl > level("felt_itl") and _not_alone(scene)
     # A fifth of the time lost is just worth naming (a link asks for 0.3); at twice the ITL it is certain.
     worth, certain = -math.log(1 - level("gain")), math.log(level("interference"))
     strength = max(-1.5, min(1.5, 0.3 + 0.7 * ramp(math.log(times), worth, certain)))
@@ -54,9 +54,23 @@ def _interference(scene: Scene) -> Iterator[Evidence]:
     yield scene.evidence("itl.mixed_steps", times, "ratio", strength, text.format(**values))
 
 
-def _more_prompts(scene: Scene) -> bool:
-    """Whether the incident has more or longer prompts to compute than its healthy past; True without a past."""
+def _not_alone(scene: Scene) -> bool:
+    """Whether there is somebody whose prompts could come between: two requests at once."""
     state = scene.state
+    most = np.fmax(state.running_start, state.running_end)[scene.inside] + np.nan_to_num(
+        state.waiting_end[scene.inside]
+    )
+    return bool(np.nanmax(most, initial=0.0) > 1.5) or not np.isfinite(most).any()
+
+
+def _more_prompts(scene: Scene) -> bool:
+    """Whether the incident has more or longer prompts to compute than its healthy past; True without a past.
+
+    Where the same load was measured without some other thing and was better, its prompts are no explanation.
+    """
+    state = scene.state
+    if any(contrast.feature and (1 - level("gain")) * contrast.ratio >= 1 for contrast in state.contrasts):
+        return False
     if not scene.before.any():
         return True
     rate = scene.rate(state.computed_tokens) / max(scene.rate(state.computed_tokens, scene.before), 1e-9)

@@ -35,12 +35,21 @@ def symptoms(state: EngineState, slo: Slo | None = None) -> dict[str, Bools]:
         "host_gap": host_gap(state) & ~stall & waste,
         "throttle": throttled(state) & waste,
         "client": _late_at_the_client(state, at.wait_s),
+        "contrast": contrasted(state),
     }
     rest = ~np.logical_or.reduce(list(found.values()))
     return found | {
         "ttft": _tail_above(state, state.ttft, at.ttft_s) & rest,
         "e2e": _tail_above(state, state.e2e, at.e2e_s) & rest,
     }
+
+
+def contrasted(state: EngineState) -> Bools:
+    """Intervals with requests inside, where the same load was measured without one thing and was a fifth better."""
+    worse = [contrast.since - state.start for contrast in state.contrasts if (1 - level("gain")) * contrast.ratio >= 1]
+    if not worse:
+        return np.zeros(len(state.dt), dtype=bool)
+    return _positive((np.fmax(state.running_start, state.running_end) > 0) & (state.t_start >= min(worse) - 0.5))
 
 
 def _late_at_the_client(state: EngineState, wait_s: float) -> Bools:
@@ -65,6 +74,8 @@ def queue_delay(state: EngineState) -> Floats:
     """
     waiting = _mean_gauge(state.waiting_start, state.waiting_end)
     admitted = smooth_rate(state, np.where(np.isnan(state.first_tokens), state.finished, state.first_tokens))
+    # Where nothing counts admissions, each request gets a token at least: no more are admitted than tokens come.
+    admitted = np.where(np.isnan(admitted), smooth_rate(state, state.generation_tokens), admitted)
     with np.errstate(divide="ignore", invalid="ignore"):
         delay = np.where(waiting > 0, waiting / admitted, 0.0)
     # One scrape with a queue between two without is a step in progress, not a wait.
@@ -133,7 +144,11 @@ def usual_itl(state: EngineState, felt: float) -> float:
 def slow_tokens(state: EngineState, felt: float) -> Bools:
     """Intervals whose mean ITL is felt and over twice the usual one, and those in which decoding requests get none."""
     itl, usual = means(state.itl), usual_itl(state, felt)
-    slow = (itl > max(felt, level("slow_factor") * usual)) & (state.itl.count >= 4)
+    late = max(felt, level("slow_factor") * usual)
+    slow = (itl > late) & (state.itl.count >= 4)
+    # A stream of a token a second has too few of them in an interval: those around it are taken together.
+    around = smooth_mean(state, state.itl.sum, state.itl.count)
+    slow |= (around > late) & (_around(state, state.itl.count) >= 4) & ~(state.itl.count >= 4) & (state.running_end > 0)
     silent = (state.generation_tokens == 0) & (state.running_start > 0) & (state.running_end > 0)
     return _positive(slow) | _positive(silent & (state.dt > 4 * usual))
 
@@ -238,10 +253,11 @@ def stalled(state: EngineState) -> Bools:
     with np.errstate(invalid="ignore"):
         in_flight = (state.running_start > 0) | (state.waiting_start > 0)
         flat = (state.generation_tokens == 0) & ~(state.steps > 0) & ~(state.first_tokens > 0)
-        same = (state.running_start == state.running_end) & ~(state.kv_usage_start != state.kv_usage_end)
+        same = (state.running_start == state.running_end) & ~(np.abs(state.kv_usage_end - state.kv_usage_start) > 0)
     still = _positive(in_flight & flat & same)
-    if state.gpu is not None:
-        still &= ~(state.gpu.util_ratio > level("gpu_idle"))
+    if state.gpu is not None:  # a GPU that works may be in a long step; but no step lasts as long as a hang
+        spinning = keep_runs(still, state.dt, level("hang_min"))
+        still = (still & ~(state.gpu.util_ratio > level("gpu_idle"))) | spinning
     still = keep_runs(still, state.dt, level("stall_min"))
     for start, stop in runs(still):
         if state.dt[start:stop].sum() - _prefilling(state, stop) < level("stall_min"):

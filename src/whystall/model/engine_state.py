@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .configuration import Configuration, IterationColumns, LogEvent
 from .diagnosis import Engine, Identity, Limit
-from .recording import ClientColumns, SpanRow
+from .recording import ClientColumns, Contrast, SpanRow
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -129,6 +129,7 @@ class EngineState(msgspec.Struct, frozen=True):
     iterations: IterationColumns | None = None
     events: tuple[LogEvent, ...] = ()
     spans: tuple[SpanRow, ...] = ()
+    contrasts: tuple[Contrast, ...] = ()
     identities: tuple[Identity, ...] = ()
     restarts: tuple[float, ...] = ()  # seconds after ``start``
     unanswered_before_s: float = (

@@ -122,6 +122,7 @@ class _Context:
             "unanswered_after_s": max(max(failed, default=-np.inf) - float(times[-1]), 0.0) if len(times) else 0.0,
             "health_ok": (r.health[-1].status == 200) if r.health else None,
             "unknown_names": self.unknown,
+            "contrasts": r.contrasts,
             "signals": self.signals(),
         }
 

@@ -54,3 +54,15 @@ def test_a_check_that_was_not_seen_leaves_it_open(entry: CauseEntry) -> None:
 def test_claims_take_the_texts_of_their_evidence() -> None:
     text = filled(Text("it waits: {queue_delay}", "等待：{queue_delay}"), {"queue.delay": evidence("queue.delay", 1.0)})
     assert text == Text("it waits: queue.delay measured", "等待：测得 queue.delay")
+
+
+@pytest.mark.parametrize("entry", [e for e in catalogue().values() if e.other_links], ids=lambda entry: entry.id)
+def test_another_chain_stands_where_the_first_does_not(entry: CauseEntry) -> None:
+    for links in entry.other_links:
+        found = {need.evidence: evidence(need.evidence, 1.5) for link in links for need in link.needs}
+        stands = chain(entry, found)
+        assert stands is not None
+        assert stands.complete
+        broken = links[0].needs[0].evidence
+        found[broken] = evidence(broken, -1.5)
+        assert (stands := chain(entry, found)) is None or not stands.complete

@@ -47,7 +47,8 @@ def emitted() -> set[str]:
 def weighed() -> set[str]:
     """Every id that some cause asks for."""
     causes = catalogue().values()
-    needs = {need.evidence for cause in causes for link in cause.links for need in link.needs}
+    chains = [links for cause in causes for links in (cause.links, *cause.other_links)]
+    needs = {need.evidence for links in chains for link in links for need in link.needs}
     return needs | {name for cause in causes for name in (*cause.weights, *cause.onset_from)}
 
 

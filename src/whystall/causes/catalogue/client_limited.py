@@ -24,6 +24,7 @@ CAUSE = CauseEntry(
     bias=-2.0,
     weights={
         "clients.pool": 3.5,  # flat in flight without a queue is the client
+        "clients.waves": 4.0,  # an engine that runs dry and has nobody waiting is fed in waves
         "client.send_lag": 1.0,  # a client that is late limits itself
         "demand.low": -0.5,  # one stream is low demand
     },
@@ -40,10 +41,23 @@ CAUSE = CauseEntry(
             ),
         ),
     ),
+    other_links=(
+        (
+            Link(
+                Text("Requests come in waves: {clients_waves}", "请求成批到来：{clients_waves}"),
+                (Need("clients.waves"),),
+                rejects=Text("a slow engine: nobody waits while it runs dry", "引擎慢：它跑空时无人等待"),
+            ),
+        ),
+    ),
     numbers=(
         Text(
             "a pool of {clients_pool:.0f} requests",
             "并发池为 {clients_pool:.0f}",
+        ),
+        Text(
+            "fed in waves of {clients_waves:.0f} requests",
+            "每批 {clients_waves:.0f} 个请求",
         ),
     ),
     first_step=Text(

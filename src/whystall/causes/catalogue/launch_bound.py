@@ -3,7 +3,29 @@
 from __future__ import annotations
 
 from whystall.causes.entry import CauseEntry, Link, LookAlike, Need
+from whystall.causes.links import shown_by_contrast
 from whystall.model.text import Text
+
+_SLOW_STEPS = Link(
+    Text("A step takes longer than its work can: {itl_beyond_memory}", "一步所需时间超过其工作量：{itl_beyond_memory}"),
+    (Need("itl.beyond_memory"),),
+    rejects=Text("memory bandwidth: even reading all of it is faster", "显存带宽：即使读完全部显存也更快"),
+)
+_BEYOND = (
+    _SLOW_STEPS,
+    Link(
+        Text("Nothing replays the launches: {config_eager}", "没有机制重放启动：{config_eager}"),
+        (Need("config.eager"),),
+    ),
+)
+_GAP = (
+    _SLOW_STEPS,
+    Link(
+        Text("No graph is large enough: {config_graph_gap}", "没有足够大的 graph：{config_graph_gap}"),
+        (Need("config.graph_gap"),),
+        rejects=Text("a hang: tokens still come", "挂起：token 仍在产生"),
+    ),
+)
 
 CAUSE = CauseEntry(
     id="launch_bound",
@@ -24,8 +46,11 @@ CAUSE = CauseEntry(
     role="limit",
     bias=-4.0,
     weights={
+        "contrast.eager": 7.0,  # the same load without it is better: no observation says more
         "trace.launch_gaps": 2.5,  # the trace sees the gaps themselves
         "step.host_gap": 3.0,  # the GPU waits for the host
+        "config.graph_gap": 4.5,  # steps above the captured batches are launched one by one
+        "itl.beyond_memory": 1.5,  # no read of the memory takes as long
         "config.eager": 3.0,  # graphs are what removes the launches
         "front.residual": -1.0,  # a slow front end points to a lack of cores
         "cpu.wanted": -1.5,  # likewise
@@ -56,10 +81,19 @@ CAUSE = CauseEntry(
             ),
         ),
     ),
+    other_links=(shown_by_contrast("eager"), _BEYOND, _GAP),
     numbers=(
         Text(
             "GPU idle {step_host_gap:.0%}, CUDA graphs off",
             "GPU 空闲 {step_host_gap:.0%}，CUDA graph 关闭",
+        ),
+        Text(
+            "{itl_beyond_memory:~2} times as long as a read of all memory",
+            "是读完全部显存所需时间的 {itl_beyond_memory:~2} 倍",
+        ),
+        Text(
+            "{contrast_eager:~2} times worse with it than without",
+            "使用时比不使用差 {contrast_eager:~2} 倍",
         ),
     ),
     first_step=Text(
@@ -83,7 +117,7 @@ CAUSE = CauseEntry(
             ),
         ),
     ),
-    hurts_as=("host_gap", "itl"),
+    hurts_as=("host_gap", "itl", "contrast"),
     restart=True,
     order=2,
     settled_by=("config", "gpu", "trace"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from whystall.causes.entry import CauseEntry, Link, LookAlike, Need
+from whystall.causes.links import shown_by_contrast
 from whystall.model.text import Text
 
 CAUSE = CauseEntry(
@@ -22,6 +23,7 @@ CAUSE = CauseEntry(
     role="limit",
     bias=-4.0,
     weights={
+        "contrast.expert_balance": 7.0,  # the same load without it is better: no observation says more
         "trace.moe_spread": 5.0,  # largest over mean bounds what balance would gain
     },
     links=(
@@ -37,10 +39,15 @@ CAUSE = CauseEntry(
             ),
         ),
     ),
+    other_links=(shown_by_contrast("expert_balance"),),
     numbers=(
         Text(
             "busiest rank {trace_moe_spread:.2f} times the mean",
             "最忙 rank 为平均的 {trace_moe_spread:.2f} 倍",
+        ),
+        Text(
+            "{contrast_expert_balance:~2} times worse with it than without",
+            "使用时比不使用差 {contrast_expert_balance:~2} 倍",
         ),
     ),
     first_step=Text(
@@ -57,7 +64,7 @@ CAUSE = CauseEntry(
             ),
         ),
     ),
-    hurts_as=("itl", "queue"),
+    hurts_as=("itl", "queue", "contrast"),
     order=3,
     restart=True,
     settled_by=("trace",),

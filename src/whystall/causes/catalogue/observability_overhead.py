@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from whystall.causes.entry import CauseEntry, Link, LookAlike, Need
+from whystall.causes.links import shown_by_contrast
 from whystall.model.text import Text
 
 CAUSE = CauseEntry(
@@ -23,6 +24,7 @@ CAUSE = CauseEntry(
     role="limit",
     bias=-4.0,
     weights={
+        "contrast.profiler": 7.0,  # the same load without it is better: no observation says more
         "trace.overhead": 1.0,  # the profiler in its own window
         "progress.stalled": 2.0,  # everything stands still
         "log.profiler": 4.0,  # a profiler window around it
@@ -51,10 +53,15 @@ CAUSE = CauseEntry(
             ),
         ),
     ),
+    other_links=(shown_by_contrast("profiler"),),
     numbers=(
         Text(
             "a standstill of {progress_stalled:.0f} s",
             "停顿 {progress_stalled:.0f} 秒",
+        ),
+        Text(
+            "{contrast_profiler:~2} times worse with it than without",
+            "使用时比不使用差 {contrast_profiler:~2} 倍",
         ),
     ),
     first_step=Text(
@@ -70,7 +77,7 @@ CAUSE = CauseEntry(
             ),
         ),
     ),
-    hurts_as=("stall",),
+    hurts_as=("stall", "contrast"),
     order=0,
     onset_from=("progress.stalled", "log.profiler"),
     settled_by=("log",),

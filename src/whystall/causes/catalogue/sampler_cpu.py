@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from whystall.causes.entry import CauseEntry, Link, LookAlike, Need
+from whystall.causes.links import shown_by_contrast
 from whystall.model.text import Text
 
 CAUSE = CauseEntry(
@@ -22,6 +23,7 @@ CAUSE = CauseEntry(
     role="limit",
     bias=-4.0,
     weights={
+        "contrast.sampling": 7.0,  # the same load without it is better: no observation says more
         "trace.sampling": 5.0,  # its share of the time is what it costs
     },
     links=(
@@ -37,10 +39,15 @@ CAUSE = CauseEntry(
             ),
         ),
     ),
+    other_links=(shown_by_contrast("sampling"),),
     numbers=(
         Text(
             "{trace_sampling:.0%} of the GPU's time",
             "占 GPU 时间的 {trace_sampling:.0%}",
+        ),
+        Text(
+            "{contrast_sampling:~2} times worse with it than without",
+            "使用时比不使用差 {contrast_sampling:~2} 倍",
         ),
     ),
     first_step=Text(
@@ -56,7 +63,7 @@ CAUSE = CauseEntry(
             ),
         ),
     ),
-    hurts_as=("itl", "host_gap", "queue"),
+    hurts_as=("itl", "host_gap", "queue", "contrast"),
     order=3,
     settled_by=("trace",),
 )

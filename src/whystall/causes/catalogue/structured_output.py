@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from whystall.causes.entry import CauseEntry, Link, LookAlike, Need
-from whystall.causes.links import REQUESTS_WAIT, SET_ASIDE
+from whystall.causes.links import REQUESTS_WAIT, SET_ASIDE, shown_by_contrast
 from whystall.model.text import Text
 
 CAUSE = CauseEntry(
@@ -24,6 +24,7 @@ CAUSE = CauseEntry(
     role="limit",
     bias=-4.5,
     weights={
+        "contrast.structured_output": 7.0,  # the same load without it is better: no observation says more
         "queue.deferred": 4.5,  # set aside is what the scheduler does with them
         "config.lora": -2.0,  # without adapters a grammar is the first suspect
         "queue.delay": 1.0,  # who is set aside waits
@@ -44,10 +45,15 @@ CAUSE = CauseEntry(
             optional=True,
         ),
     ),
+    other_links=(shown_by_contrast("structured_output"),),
     numbers=(
         Text(
             "{queue_deferred:.0%} of the queue set aside",
             "队列的 {queue_deferred:.0%} 被搁置",
+        ),
+        Text(
+            "{contrast_structured_output:~2} times worse with it than without",
+            "使用时比不使用差 {contrast_structured_output:~2} 倍",
         ),
     ),
     first_step=Text(
@@ -71,7 +77,7 @@ CAUSE = CauseEntry(
             ),
         ),
     ),
-    hurts_as=("queue",),
+    hurts_as=("queue", "contrast"),
     order=1,
     settled_by=("metrics", "config"),
 )

@@ -11,11 +11,12 @@ import msgspec
 
 from whystall.model.recording import Contrast
 
+from .figure import Figure
 from .statements import Case, Statements, Values
 
 # Figures that compare two cases, the plainest first; True where more is better.
 _FIGURES = {"ttft": False, "itl": False, "tpot": False, "e2e": False, "generation_tps": True, "total_tps": True}
-_FIGURES |= {"rate": True}
+_FIGURES |= {"rate": True, "duration": False}
 _FELT_S = 0.2  # a first token within that is early whatever it is compared with (DESIGN.md, SLO)
 _AGREE = 1.2  # figures that differ by more, one each way, say that two cases are not two of the same
 _STATISTICS = ("", ".mean", ".p50", ".p95", ".p99")
@@ -25,6 +26,9 @@ _DIRECT = frozenset(["direct", "server", "engine", "backend", "local", "internal
 _NOT = frozenset(("without", "no", "non", "not", "off", "disabled", "none"))
 _FILLERS = frozenset(("with", "on", "enabled", "case", "model", "v", "table", "series", "by", "total"))
 _VERSION = re.compile(r"v?\d{1,3}(?:\.\d{1,3})+|v\d{1,4}|0\d{2,3}|driver|cuda|rocm|nightly|release")
+# Words that say which of two states a figure is of, with their synonyms: figures of one state belong together.
+_STATES = {"mixed": "together", "during": "together", "concurrent": "together", "together": "together"}
+_STATES |= {"alone": "alone", "solo": "alone", "isolated": "alone"}
 # What a case may be named for, by the words that name it.
 FEATURES: dict[str, frozenset[str]] = {
     "structured_output": frozenset(
@@ -90,7 +94,9 @@ def compared(stated: Statements) -> Compared:
     words = frozenset(bad.words)
     if words & _BETWEEN and not set(good.words) & _BETWEEN:
         return Compared(reference, beside=incident, words=words)
-    contrasts = tuple(Contrast(name, figure, ratio) for name in sorted(_features(good, bad)))
+    alike = not any(_differ(good.values, bad.values, name) for name in _CONTROLLED)
+    named = sorted(_features(good, bad)) or [""]  # "": the same load, and nothing says what is different
+    contrasts = tuple(Contrast(name, figure, ratio) for name in named) if alike else ()
     versions = tuple(word for word in bad.words if word not in good.words and _VERSION.fullmatch(word))
     return Compared(incident, reference, None, contrasts, versions, words)
 
@@ -107,7 +113,7 @@ def _pair(good: Case, bad: Case) -> _Pair | None:
     ratio, slot = max(seen)
     unlike = len(set(good.words) ^ set(bad.words))
     other_load = any(_differ(good.values, bad.values, name) for name in _CONTROLLED)
-    return math.log(ratio) - 0.1 * max(unlike - 2, 0) - other_load, ratio, slot, good, bad
+    return math.log(ratio) - 0.1 * max(unlike - 2, 0) - 2 * other_load, ratio, slot, good, bad
 
 
 def _common_slots(good: Case, bad: Case) -> Iterator[str]:
@@ -147,9 +153,15 @@ def _whole(stated: Statements, case: Case) -> Values:
         if set(other.words) <= words:
             values |= other.values
     for other in stated.cases:
-        if words < set(other.words):
+        if words < set(other.words) or "together" in _state(other.words) & _state(case.words):
             values = {**other.values, **values}
+    if "together" in _state(case.words) and "running" not in values:
+        values.setdefault("in_flight", Figure(2.0, 2.0))
     return values
+
+
+def _state(words: tuple[str, ...]) -> set[str]:
+    return {_STATES[word] for word in words if word in _STATES}
 
 
 def _with_load(stated: Statements, case: Case) -> Case:
@@ -170,9 +182,7 @@ def _only(stated: Statements, cases: list[Case]) -> Values:
 
 
 def _features(good: Case, bad: Case) -> set[str]:
-    """What the worse case has, or has otherwise, than the better one; nothing where the load itself differs."""
-    if any(_differ(good.values, bad.values, name) for name in _CONTROLLED):
-        return set()
+    """What the worse case has, or has otherwise, than the better one."""
     has, lacks = _split(good.words)
     own, missing = _split(bad.words)
     found = {name for name, words in FEATURES.items() if words & (own - has) or (words & own and words & lacks)}

@@ -11,7 +11,6 @@ import yaml
 from whystall.errors import InputError, TooLarge
 
 MAX_BYTES = 256 * 1024
-SUFFIXES = (".yaml", ".yml")
 # What was seen, and on what. What somebody concluded (a title, a cause, a class, a fix) is not read.
 _FACTS = ("engine", "hardware", "model", "launch_flags", "workload", "symptoms")
 _HINT = "A ticket is YAML with `symptoms:` (numbers by name) and, where known, `workload:`, `launch_flags:`, `engine:`."
@@ -36,11 +35,6 @@ class _Loader(yaml.SafeLoader):
         if self.check_event(yaml.AliasEvent):
             raise yaml.YAMLError("aliases are not read")
         return super().compose_node(parent, index)
-
-
-def is_ticket(path: Path) -> bool:
-    """Whether a path names a ticket: a YAML file."""
-    return path.suffix.lower() in SUFFIXES and path.is_file()
 
 
 def read_document(path: Path) -> Ticket:

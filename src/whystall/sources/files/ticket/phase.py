@@ -12,6 +12,8 @@ from .statements import Values
 _STEADY_S = 45.0  # a case whose length is not stated is shown for that long
 _LONGEST_S = 600.0
 _TOTALS = 5.0  # lengths that are so many times what the rates allow are totals over all requests
+_QUEUES = 1.05  # requests that come so many times as fast as they are served queue up
+_LATE_S = 1.0  # clients that wait that long for a first token are not all decoding
 _NAN = float("nan")
 
 
@@ -73,10 +75,12 @@ def phase_of(stated: Values, seats: float = _NAN, *, seconds: float | None = Non
     itl = _mixture(values, "itl") or _mixture(values, "tpot")
     running = _running(values, flight, rate, itl, seats)
     generation = _generation(values, rate, running, itl)
-    if not itl and running.known and generation.known and generation.middle > 0:
+    if not itl and generation.middle > 0 and _all_decode(values, running):
         itl = ((1.0, running.middle / generation.middle),)  # each running request gets one token a step
+    if _middle(values, "output") <= 1:
+        itl = ()  # a single token has none after it
     waiting = _waiting(values, flight, running, rate, length)
-    rate = rate if math.isfinite(rate) else _admitted(values, generation, flight)
+    rate = rate if math.isfinite(rate) else _admitted(values, generation)
     return Phase(
         seconds=length,
         running=running,
@@ -126,15 +130,28 @@ def _rate(values: Values) -> float:
     stated = _first(values, "rate")
     if math.isfinite(stated):
         return stated
-    for over, under in (("requests", "duration"), ("prompt_tps", "prompt"), ("in_flight", "e2e")):
-        found = _first(values, over) / _first(values, under) if _first(values, under) > 0 else _NAN
+    computed = 1 - _middle(values, "hit_ratio") if _middle(values, "hit_ratio") < 1 else 1.0
+    for over, under, share in (
+        ("requests", "duration", 1.0),
+        ("prompt_tps", "prompt", computed),
+        ("in_flight", "e2e", 1.0),
+    ):
+        found = _first(values, over) / (_first(values, under) * share) if _first(values, under) > 0 else _NAN
         if math.isfinite(found):
             return found
     offered = _first(values, "offered_rate")
     return offered if math.isfinite(offered) and "in_flight" not in values else _NAN
 
 
-def _admitted(values: Values, generation: Span, flight: Span) -> float:
+def _all_decode(values: Values, running: Span) -> bool:
+    """Whether those that run are known by number and hardly wait for a first token: then tokens tell their pace."""
+    if "running" in values or "batch" in values:
+        return running.known
+    few = not (_first(values, "ttft") > _LATE_S) and "offered_rate" not in values and "rate" not in values
+    return running.known and few
+
+
+def _admitted(values: Values, generation: Span) -> float:
     output = _middle(values, "output")
     return generation.middle / output if generation.known and output > 0 else _NAN
 
@@ -147,7 +164,8 @@ def _running(values: Values, flight: Span, rate: float, itl: tuple[tuple[float, 
     batch, speed, mean = _span(values, "batch"), _first(values, "generation_tps"), _mean(itl)
     by_law = Span(speed * mean, speed * mean) if speed > 0 and mean > 0 else Span()
     crowd = flight if flight.known else batch
-    if crowd.known:
+    queues = _last(values, "offered_rate") > _QUEUES * rate  # then most of those in flight wait
+    if crowd.known and not queues:
         most = min(crowd.last, seats) if math.isfinite(seats) else crowd.last
         seen = min(by_law.first, most) if by_law.known and not math.isfinite(seats) else most
         return Span(seen, seen)
@@ -156,9 +174,10 @@ def _running(values: Values, flight: Span, rate: float, itl: tuple[tuple[float, 
     lasting = _first(values, "e2e")
     if rate > 0 and lasting > 0:
         return Span(rate * lasting, rate * lasting)
-    # Tokens come, or prompts are computed, so somebody runs.
-    alone = "generation_tps" in values and (speed > 0 or _first(values, "prompt_tps") > 0)
-    return Span(1.0, 1.0) if alone else Span()
+    # Tokens come, prompts are computed or requests served, so somebody runs.
+    somebody = speed > 0 or _first(values, "prompt_tps") > 0 or rate > 0
+    many = queues or rate > 0
+    return Span(1.0, 2.0 if many else 1.0) if somebody else Span()  # not flat, where it is no limit
 
 
 def _generation(values: Values, rate: float, running: Span, itl: tuple[tuple[float, float], ...]) -> Span:
@@ -181,7 +200,7 @@ def _waiting(values: Values, flight: Span, running: Span, rate: float, seconds: 
     if flight.known and running.known and "running" not in values and "offered_rate" not in values:
         left = max(flight.last - running.last, 0.0)
         return Span(left, left)
-    if offered > 1.05 * rate and running.known:
+    if offered > _QUEUES * rate and running.known:
         most = flight.last if flight.known else math.inf
         grown = min((offered - rate) * seconds, max(most - running.last, 0.0))
         return Span(0.0, grown)
@@ -192,9 +211,9 @@ def _waiting(values: Values, flight: Span, running: Span, rate: float, seconds: 
 
 
 def _prompts(values: Values, rate: float) -> float:
-    stated = _first(values, "prompt_tps")
-    if math.isfinite(stated):
-        return stated
+    stated, hit = _first(values, "prompt_tps"), _middle(values, "hit_ratio")
+    if math.isfinite(stated):  # what was computed; the counter has what the cache gave too
+        return stated / (1 - hit) if 0 < hit < 1 else stated
     total, speed = _first(values, "total_tps"), _first(values, "generation_tps")
     return total - speed if math.isfinite(total - speed) else rate * _middle(values, "prompt")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
-from pathlib import Path
+from itertools import pairwise
 
 import msgspec
 import numpy as np
@@ -20,7 +20,7 @@ from whystall.model.target import Target
 from whystall.sources.gpu import GpuRow, gpu_columns
 
 from .comparison import Compared, compared
-from .document import Ticket, read_document
+from .document import Ticket
 from .figure import Figure
 from .flags import command_line, kv_tokens
 from .page import START, table_of
@@ -32,6 +32,7 @@ _STATISTICS_S = 10.0  # vLLM's interval between two lines of statistics
 _MOST_SCRAPES = 240
 _CALM_S = 20.0  # shown before and after a standstill
 _CALM_TOKENS_PER_S = 20.0  # of one request there; a slow reader's pace
+_OF_GPUS = ("power", "gpu_util", "clock")
 _RELEASE = re.compile(r"(\d{1,3}\.\d{1,3}(?:\.\d{1,3})?)")
 _HINT = (
     "State what ran and what came of it: running or concurrency, and tokens/s, requests/s or a latency with its unit; "
@@ -39,18 +40,17 @@ _HINT = (
 )
 
 
-def read_ticket(path: Path) -> Recording:
-    """The recording of a ticket's file. Raises InputError, TooLarge, and TooLittleData where its numbers make no window."""
-    return ticket_recording(read_document(path), str(path))
-
-
 def ticket_recording(ticket: Ticket, name: str = "ticket") -> Recording:
     """The recording that a ticket's numbers describe. Raises TooLittleData where they make no window."""
     stated = statements_of(ticket)
     argv = command_line(ticket.flags)
     found = compared(stated)
+    if len(stated.rows) == 1 and any(f.low != f.high for f in stated.rows[0].values.values()):
+        # One row with ranges stands for several lines.
+        found = msgspec.structs.replace(found, incident=found.incident | stated.rows[0].values)
+        stated = msgspec.structs.replace(stated, rows=())
     phases, scrapes = _window(stated, found, argv)
-    if not all(any(phase.enough for phase in engine) for engine in phases):
+    if not all(any(phase.enough for phase in engine) for engine in phases) or not _told(stated, found):
         raise TooLittleData("the ticket's numbers make no window: " + _missing(stated), _HINT)
     end = START + scrapes[-1]
     incident = START + sum(phase.seconds for phase in phases[0][:-1]) + phases[0][-1].seconds / 2
@@ -63,8 +63,17 @@ def ticket_recording(ticket: Ticket, name: str = "ticket") -> Recording:
         version=_release(found, ticket),
         argv=argv,
         health=tuple(Health(end, status) for status in _health(ticket)),
-        contrasts=found.contrasts,
+        contrasts=tuple(msgspec.structs.replace(c, since=end - phases[0][-1].seconds) for c in found.contrasts),
     )
+
+
+def _told(stated: Statements, found: Compared) -> bool:
+    """Whether more is stated than a bare speed or a bare silence: who ran, another figure, or a second case."""
+    if stated.rows or found.reference is not None or found.beside is not None or stated.lines or "gc" in stated.common:
+        return True
+    names = {slot.partition(".")[0] for slot in found.incident}
+    crowd = {"in_flight", "running", "batch", "waiting"} & names
+    return bool(crowd) or len(names & {"generation_tps", "prompt_tps", "rate", "ttft", "itl", "tpot", "e2e"}) >= 2
 
 
 def _missing(stated: Statements) -> str:
@@ -189,7 +198,7 @@ def _seats(values: Values, argv: tuple[str, ...]) -> float:
     stated = values.get("seats")
     if stated is not None:
         return stated.high
-    given = dict(zip(argv, argv[1:], strict=False)).get("--max-num-seqs", "")
+    given = dict(pairwise(argv)).get("--max-num-seqs", "")
     return float(given) if given.isdigit() else math.nan
 
 
@@ -215,8 +224,8 @@ def _lines(stated: Statements) -> Iterator[str]:
 def _gpus(stated: Statements, found: Compared, phases: Sequence[Phase], ticket: Ticket) -> Iterator[GpuRow]:
     """A sample each five seconds of each GPU of which anything is stated."""
     parts = [found.reference or {}, found.incident] if len(phases) > 1 else [found.incident]
-    lists = {name: values for name, values in stated.counts.items() if name in ("power", "gpu_util", "clock")}
-    if not lists and not any(slot.partition(".")[0] in ("power", "gpu_util", "clock") for p in parts for slot in p):
+    lists = {name: values for name, values in stated.counts.items() if name in _OF_GPUS}
+    if not lists and not ticket.hardware and not any(s.partition(".")[0] in _OF_GPUS for p in parts for s in p):
         return
     at = 0.0
     for phase, values in zip(phases, (parts * len(phases))[: len(phases)], strict=True):

@@ -243,7 +243,9 @@ def _labels(row: dict[Any, Any]) -> tuple[str, ...]:
         name = name_of(str(key))
         if name.quantity in _VARIABLES:
             found.append(f"{name.quantity}={value}"[:40])
-        elif not name.quantity and isinstance(value, str | int | float):
+        elif not name.quantity and isinstance(value, int | float):
+            found.append(f"{key}={value}".lower()[:40])
+        elif not name.quantity and isinstance(value, str):
             found += [str(key).lower(), *re.sub(r"[^a-z0-9.]+", " ", str(value).lower()[:60]).split()]
     return tuple(found)
 

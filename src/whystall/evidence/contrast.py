@@ -1,0 +1,48 @@
+"""What a comparison that somebody made shows: the same load with and without one thing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import msgspec
+
+from whystall.model.diagnosis import Evidence
+from whystall.model.text import Text
+
+from .scene import Scene
+from .thresholds import level, ramp
+
+
+class ContrastKind(msgspec.Struct, frozen=True):
+    """A thing that runs are compared with and without: its feature, its evidence and its name."""
+
+    feature: str
+    id: str
+    name: Text
+
+
+KINDS = (
+    ContrastKind("structured_output", "contrast.structured_output", Text("structured output", "结构化输出")),
+    ContrastKind("lora", "contrast.lora", Text("LoRA", "LoRA")),
+    ContrastKind("sampling", "contrast.sampling", Text("logprobs or penalties", "logprobs 或惩罚项")),
+    ContrastKind("eager", "contrast.eager", Text("CUDA graphs off", "关闭的 CUDA graph")),
+    ContrastKind("profiler", "contrast.profiler", Text("a profiler", "分析器")),
+    ContrastKind("expert_balance", "contrast.expert_balance", Text("expert rebalancing", "专家重均衡")),
+)
+
+
+def contrast(scene: Scene) -> Iterator[Evidence]:
+    """Evidence of each comparison: at the same load, how many times worse it is with the thing than without it."""
+    worst = {found.feature: found.ratio for found in sorted(scene.state.contrasts, key=lambda c: c.ratio)}
+    for kind in KINDS:
+        ratio = worst.get(kind.feature, 0.0)
+        if not ratio > 0:
+            continue
+        text = Text(
+            "at the same load it is {ratio:.2f} times worse with {name} than without",
+            "同样负载下，使用{name}时比不使用差 {ratio:.2f} 倍",
+        )
+        # A fifth lost is just worth naming; half lost is beyond what two runs of one load differ by.
+        strength = ramp(math.log(ratio), 0.0, -1.5 * math.log(1 - level("gain")))
+        yield scene.evidence(kind.id, ratio, "ratio", strength, text.format(ratio=ratio, name=kind.name), "client")
