@@ -147,8 +147,8 @@ def slow_tokens(state: EngineState, felt: float) -> Bools:
     late = max(felt, level("slow_factor") * usual)
     slow = (itl > late) & (state.itl.count >= 4)
     # A stream of a token a second has too few of them in an interval: those around it are taken together.
-    around = smooth_mean(state, state.itl.sum, state.itl.count)
-    slow |= (around > late) & (_around(state, state.itl.count) >= 4) & ~(state.itl.count >= 4) & (state.running_end > 0)
+    nearby = smooth_mean(state, state.itl.sum, state.itl.count)
+    slow |= (nearby > late) & (around(state, state.itl.count) >= 4) & ~(state.itl.count >= 4) & (state.running_end > 0)
     silent = (state.generation_tokens == 0) & (state.running_start > 0) & (state.running_end > 0)
     return _positive(slow) | _positive(silent & (state.dt > 4 * usual))
 
