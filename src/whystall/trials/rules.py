@@ -52,7 +52,8 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     ``minimum_effect`` None: the metric's own (5% of a latency, 3% of throughput, 2 points of attainment).
     ``demand_guards``: a WIN waits until every guard holds; without it, until none is harmed.
     ``floors``: guards' values below it are not told apart: nobody feels them, or the SLO allows them (see
-    :func:`floors_of`). ``guarded``: the metrics that must not get worse. ``floors`` None takes what nobody feels for ``improve``, and no floor for ``no-regression``.
+    :func:`floors_of`). ``guarded``: the metrics that must not get worse. ``floors`` None takes what nobody feels for
+    ``improve``, and no floor for ``no-regression``.
     """
 
     primary: Metric = "e2e_mean"
