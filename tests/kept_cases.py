@@ -53,8 +53,8 @@ def kv_diagnosis(strength: float = 1.5, verdict: str = "bottleneck") -> Diagnosi
 
 
 def open_case(strength: float = 1.5) -> Case:
-    """The case as ``diagnose --keep`` makes it."""
-    return case_of(kv_diagnosis(strength), START + 60)
+    """The case as ``diagnose --keep`` makes it, but of a window of its own each time: without a uid."""
+    return msgspec.structs.replace(case_of(kv_diagnosis(strength), START + 60), uid="")
 
 
 def closed_case(outcome: str = "kept", **fields: object) -> Case:

@@ -6,6 +6,7 @@ import math
 
 import msgspec
 
+from whystall.cases.past import NOTHING, Past
 from whystall.causes.judge import judge, worst
 from whystall.errors import NotMetrics, TooLittleData
 from whystall.evidence.comparison import compare_engines
@@ -27,8 +28,10 @@ from whystall.state.memory import gpu_memory
 from whystall.state.timeline import timeline
 
 
-def diagnose(recording: Recording, slo: Slo | None = None, trace: TraceFigures | None = None) -> Finding:
-    """Diagnose what was collected of one address, each engine by itself, with what a profile of it says.
+def diagnose(
+    recording: Recording, slo: Slo | None = None, trace: TraceFigures | None = None, past: Past = NOTHING
+) -> Finding:
+    """Diagnose what was collected of one address, each engine by itself, with what a profile and kept cases say.
 
     Raises :class:`~whystall.errors.MixedServers` where the pages come from several servers in turn,
     :class:`~whystall.errors.NotMetrics` where they are another program's.
@@ -36,7 +39,7 @@ def diagnose(recording: Recording, slo: Slo | None = None, trace: TraceFigures |
     require_one_server(recording.metrics, recording.target.text)
     states = states_of(recording)
     notices = _notices(recording, states)
-    findings = [_finding(state, recording.target.text, slo, notices, trace) for state in states]
+    findings = [_finding(state, recording.target.text, slo, notices, trace, past) for state in states]
     top = worst([finding.diagnosis for finding in findings])
     if len(findings) == 1:
         return findings[0]
@@ -45,13 +48,18 @@ def diagnose(recording: Recording, slo: Slo | None = None, trace: TraceFigures |
 
 
 def _finding(
-    state: EngineState, target: str, slo: Slo | None, notices: tuple[Notice, ...], trace: TraceFigures | None
+    state: EngineState,
+    target: str,
+    slo: Slo | None,
+    notices: tuple[Notice, ...],
+    trace: TraceFigures | None,
+    past: Past,
 ) -> Finding:
     if trace is not None:
         state = msgspec.structs.replace(state, signals=(*state.signals, "trace"))
     diagnosis = judge(state, target, slo=slo, notices=notices, trace=trace)
-    changes = remedies(diagnosis, state)
-    diagnosis = msgspec.structs.replace(diagnosis, memory=gpu_memory(state), remedies=changes)
+    changes, alike = remedies(diagnosis, state, past.success), past.like(diagnosis)
+    diagnosis = msgspec.structs.replace(diagnosis, memory=gpu_memory(state), remedies=changes, similar=alike)
     return Finding(diagnosis, timeline(state) if len(state.dt) else None)
 
 

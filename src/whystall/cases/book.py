@@ -109,6 +109,12 @@ class Book:
             raise NoSuchCase(f"there is no case {id} in {self.path}", "whystall cases list shows those that there are.")
         return self._decoded(row[0], Case, id)
 
+    def find(self, uid: str) -> int | None:
+        """The id of the case with this uid; None where it is not here."""
+        with named_failures(self.path):
+            row = self._connection.execute("SELECT id FROM cases WHERE uid = ?", (uid,)).fetchone()
+        return row[0] if row else None
+
     def cases(self) -> list[Case]:
         """All cases in full, the oldest first."""
         with named_failures(self.path):

@@ -77,7 +77,12 @@ def _prepared(connection: sqlite3.Connection, path: Path) -> sqlite3.Connection:
 
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
-    if _version(connection, path) < VERSION:
+    connection.execute("BEGIN")  # so that what the header says and the tables are of one moment
+    try:
+        found = _version(connection, path)
+    finally:
+        connection.execute("ROLLBACK")
+    if found < VERSION:
         with transaction(connection):
             _migrate(connection, _version(connection, path))  # asked again: another process may have been faster
     _write_ahead(connection)

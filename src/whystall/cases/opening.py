@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import msgspec
 
 from whystall.model.case import Case, CaseStep, plain
@@ -40,7 +42,15 @@ def case_of(diagnosis: Diagnosis, now: float, origin: str = "diagnose") -> Case:
         remedy=diagnosis.remedies[0] if diagnosis.remedies and not healthy else None,
         steps=_steps(diagnosis, now),
         origin=origin,
+        uid=uid_of(diagnosis),
     )
+
+
+def uid_of(diagnosis: Diagnosis) -> str:
+    """32 hex digits: the same window of the same engine is the same case, however often it is diagnosed."""
+    window = diagnosis.window
+    named = (diagnosis.target, diagnosis.engine.id, diagnosis.engine.model, window.start, window.end)
+    return hashlib.sha256(repr(named).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def _steps(diagnosis: Diagnosis, now: float) -> tuple[CaseStep, ...]:

@@ -12,7 +12,9 @@ from whystall.profiles.figures import TraceFigures
 from whystall.reports import render
 
 from .collecting import recording_of
-from .options import output_options, reading_options
+from .keeping import keep as keep_case
+from .keeping import past_cases, store_path
+from .options import STORE, output_options, reading_options
 from .output import Output
 from .reading import Asked
 
@@ -28,18 +30,26 @@ EXIT_CODES: dict[Verdict, int] = {"healthy": 0, "bottleneck": 1, "unknown": 3}
     multiple=True,
     help="A profile of the server; may be repeated.",
 )
+@click.option("--keep", is_flag=True, help="Keep it as a case.")
+@STORE
 @reading_options()
 @output_options()
-def diagnose(target: str, traces: tuple[Path, ...], asked: Asked, output: Output) -> int:
+def diagnose(
+    target: str, traces: tuple[Path, ...], keep: bool, store: Path | None, asked: Asked, output: Output
+) -> int:
     """Say what limits a server or a recording, since when, and what to change.
 
     TARGET is a server's address (http://host:8000), its name in whystall.toml, or a recording's folder.
-    The server is only read. Exits 0 where it is healthy, 1 where a limit binds, 3 where it cannot be told.
+    The server is only read. Kept cases that look like this one are named. Exits 0 where it is healthy, 1 where a limit
+    binds, 3 where it cannot be told.
     """
     output.check()
     reading = asked.of(target)
     figures = _figures(traces)
-    finding = pipeline.diagnose(recording_of(reading, output.lang), reading.slo, figures)
+    past = past_cases(store, asked.settings, output.lang)
+    finding = pipeline.diagnose(recording_of(reading, output.lang), reading.slo, figures, past)
+    if keep:
+        keep_case(finding.diagnosis, store_path(store, asked.settings), output.lang)
     output.write(render(finding, output.format, output.lang, output.width, output.colour))
     return EXIT_CODES[finding.diagnosis.verdict]
 

@@ -64,6 +64,11 @@ INTERVAL = duration_option("--interval", "interval_s", "Time between scrapes [de
 SLO = click.option("--slo", metavar="BOUNDS", callback=_naming(Slo.parse), help=f"What was promised, as in {EXAMPLE}.")
 LOG = click.option("--log", type=_EXISTING, help="The server's log file.")
 SERVER_ARGS = click.option("--server-args", default="", help="The server's command line, as one text.")
+STORE = click.option(
+    "--store",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The store of cases [default: in the state folder].",
+)
 ACCESS = (
     click.option(
         "--header",

@@ -41,6 +41,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     slo: str = ""
     interval: str = ""
     lang: str = ""
+    store: str = ""
     protected: tuple[str, ...] = ()
     targets: dict[str, TargetEntry] = {}
 

@@ -7,8 +7,10 @@ from typing import Any, Literal
 import msgspec
 import numpy as np
 
-from .diagnosis import Diagnosis, Engine, Remedy, Verdict
-from .text import Text, decode_hook
+from .diagnosis import Diagnosis, Engine, Remedy, SimilarCase, Tried, Verdict
+from .prediction import Prediction
+from .text import LANGUAGES, Text, decode_hook
+from .trial import Trial
 
 CaseOutcome = Literal["open", "kept", "rolled_back", "not_changed", "recovered"]
 StepId = Literal[
@@ -94,6 +96,7 @@ class CaseSummary(msgspec.Struct, frozen=True):
     """What a list shows of a case and what others are compared with; ``remedy`` is its id, "" where none was chosen."""
 
     id: int
+    uid: str
     opened: float
     closed: float | None
     target: str
@@ -112,6 +115,7 @@ def summary_of(case: Case) -> CaseSummary:
     """The summary of ``case``; ``came_back`` where it was opened again after its remedy had been kept."""
     return CaseSummary(
         id=case.id,
+        uid=case.uid,
         opened=case.opened,
         closed=case.closed,
         target=case.target,
@@ -127,6 +131,30 @@ def summary_of(case: Case) -> CaseSummary:
     )
 
 
+class CaseList(msgspec.Struct, frozen=True):
+    """What ``whystall cases list`` shows: the cases, the newest first, and how each remedy fared in all that are kept."""
+
+    store: str
+    cases: tuple[CaseSummary, ...]
+    success: dict[str, Tried]
+    schema: Literal["whystall.cases/1"] = "whystall.cases/1"
+
+
+class SimilarCases(msgspec.Struct, frozen=True):
+    """What ``whystall cases similar`` shows: the kept cases like case ``id``."""
+
+    id: int
+    similar: tuple[SimilarCase, ...]
+    schema: Literal["whystall.similar/1"] = "whystall.similar/1"
+
+
+class CaseExport(msgspec.Struct, frozen=True):
+    """Cases on their way to another book; their texts are in both languages."""
+
+    cases: tuple[Case, ...]
+    schema: Literal["whystall.case_export/1"] = "whystall.case_export/1"
+
+
 def plain(noun: msgspec.Struct) -> dict[str, Any]:
     """Any noun as plain data that JSON can hold, each text as ``{"en": …, "zh": …}``."""
     body: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(noun, enc_hook=both_languages))
@@ -138,6 +166,25 @@ def diagnosis_of(data: dict[str, Any]) -> Diagnosis:
     return msgspec.convert(data, Diagnosis, dec_hook=decode_hook)
 
 
+def prediction_of(case: Case) -> Prediction | None:
+    """What was predicted of the case's remedy, None where nothing was. Raises ``msgspec.ValidationError``."""
+    return None if case.prediction is None else msgspec.convert(case.prediction, Prediction, dec_hook=decode_hook)
+
+
+def trial_of(case: Case) -> Trial | None:
+    """The trial of the case's remedy, None where there was none. Raises ``msgspec.ValidationError``."""
+    return None if case.trial is None else msgspec.convert(case.trial, Trial, dec_hook=decode_hook)
+
+
+def in_language(data: Any, lang: str) -> Any:
+    """Plain data with each text in one language: what has ``en`` and ``zh`` and nothing else is a text."""
+    if isinstance(data, dict):
+        if set(data) == set(LANGUAGES) and all(isinstance(value, str) for value in data.values()):
+            return data[lang]
+        return {key: in_language(value, lang) for key, value in data.items()}
+    return [in_language(value, lang) for value in data] if isinstance(data, list) else data
+
+
 def both_languages(value: object) -> object:
     """``enc_hook`` for msgspec that keeps both languages of a :class:`Text`, and writes numpy's numbers as plain ones."""
     if isinstance(value, Text):
@@ -145,3 +192,11 @@ def both_languages(value: object) -> object:
     if isinstance(value, np.generic):
         return value.item()
     raise NotImplementedError(f"cannot encode {type(value).__name__}")
+
+
+def both_schema_hook(kind: type) -> dict[str, Any]:
+    """``schema_hook`` for msgspec where a :class:`Text` is written by :func:`both_languages`."""
+    if kind is Text:
+        texts = {lang: {"type": "string"} for lang in LANGUAGES}
+        return {"type": "object", "properties": texts, "required": list(LANGUAGES)}
+    raise NotImplementedError(f"no schema for {kind.__name__}")

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 
 import msgspec
 import numpy as np
 
-from whystall.model.diagnosis import Cause, Diagnosis, NotOffered, Remedy
+from whystall.model.diagnosis import Cause, Diagnosis, NotOffered, Remedy, Tried
 from whystall.model.engine_state import EngineState
 from whystall.model.text import Text
 
 from .candidate import Candidate, flag_as_set
+from .experience import ordered
 from .knob import UNDO
 from .knobs import knob_of, knobs
 from .rules import may_start, spelling, spelling_off
@@ -31,8 +32,12 @@ _WITHOUT = Text("without {flag}", "去掉 {flag} ")
 _BOTH = Text("{a} and {b}", "{a}并{b}")
 
 
-def remedies(diagnosis: Diagnosis, state: EngineState) -> tuple[Remedy, ...]:
+def remedies(
+    diagnosis: Diagnosis, state: EngineState, success: Mapping[str, Tried] | None = None
+) -> tuple[Remedy, ...]:
     """What to do about each cause of ``diagnosis``, the surest cause first and its best remedy first.
+
+    ``success`` says by the remedies' ids how they fared in kept cases: what helped there comes first.
 
     Flags are spelled as the server's version writes them. What the version lacks, what is set already and what would
     keep the server from starting is left out; a flag that an earlier remedy moves is not moved another way. A cause
@@ -41,13 +46,13 @@ def remedies(diagnosis: Diagnosis, state: EngineState) -> tuple[Remedy, ...]:
     if not diagnosis.remedies:
         return ()
     with np.errstate(all="ignore"):  # sums of damaged values overflow; every bound leaves out what is not finite
-        return _chosen(situation(diagnosis, state))
+        return _chosen(situation(diagnosis, state), success or {})
 
 
-def _chosen(case: Situation) -> tuple[Remedy, ...]:
+def _chosen(case: Situation, success: Mapping[str, Tried]) -> tuple[Remedy, ...]:
     found = list[Remedy]()
     for cause in case.diagnosis.causes:
-        own = list(_for_cause(case, cause, found))
+        own = ordered(_for_cause(case, cause, found), success)
         against = not_offered(cause.id, {knob.id for r in own for flag in r.change if (knob := knob_of(flag))})
         found += own
         at = len(found) - len(own) if own else 0

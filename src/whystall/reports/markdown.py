@@ -62,7 +62,7 @@ def body(page: Outline) -> list[str]:
     if page.impact:
         note = f" ({escaped(page.impact_note)})" if page.impact_note else ""
         parts += [f"## {page.impact_title}{note}", facts(page.impact)]
-    for id in ("remedies", "not_offered", "ruled_out"):
+    for id in ("remedies", "not_offered", "similar", "ruled_out"):
         parts += section(page.table(id))
     parts += evidence(page)
     for id in ("limits", "identities"):
@@ -71,7 +71,7 @@ def body(page: Outline) -> list[str]:
 
 
 def section(table: Table | None) -> list[str]:
-    return [f"## {escaped(table.title)}", grid(table.columns, table.rows)] if table else []
+    return [f"## {escaped(table.title)}", escaped(table.note), grid(table.columns, table.rows)] if table else []
 
 
 def grid(columns: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> str:

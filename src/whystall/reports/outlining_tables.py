@@ -9,6 +9,7 @@ from .figures import change, number, seen
 from .outline import Table
 from .phrases import say, say_or
 from .printable import clean
+from .similar import similar_table, tried_text
 from .titles import cause_title
 
 
@@ -17,7 +18,8 @@ def tables(diagnosis: Diagnosis, lang: str) -> tuple[Table, ...]:
     every = (
         _remedies(diagnosis, lang),
         _not_offered(diagnosis, lang),
-        _ruled_out(diagnosis, lang),
+        similar_table(diagnosis.similar, lang),
+        ruled_out_table(diagnosis, lang),
         _limits(diagnosis, lang),
         _identities(diagnosis, lang),
         _missing(diagnosis, lang),
@@ -33,7 +35,8 @@ def _table(id: str, lang: str, columns: tuple[str, ...], rows: list[tuple[str, .
     return Table(id, say(id, lang), tuple(say(columns[at], lang) for at in kept), shown)
 
 
-def _ruled_out(diagnosis: Diagnosis, lang: str) -> Table:
+def ruled_out_table(diagnosis: Diagnosis, lang: str) -> Table:
+    """What it is not, and the number that says so."""
     # One number often rules out several causes: they share a row.
     causes: dict[str, list[str]] = {}
     for one in diagnosis.ruled_out:
@@ -45,7 +48,7 @@ def _ruled_out(diagnosis: Diagnosis, lang: str) -> Table:
 
 def _remedies(diagnosis: Diagnosis, lang: str) -> Table:
     rows = [_remedy(remedy, lang) for remedy in diagnosis.remedies]
-    return _table("remedies", lang, ("change", "flags", "remedy_kind", "buys", "effect", "risk", "undo"), rows)
+    return _table("remedies", lang, ("change", "flags", "remedy_kind", "buys", "effect", "tried", "risk", "undo"), rows)
 
 
 def _not_offered(diagnosis: Diagnosis, lang: str) -> Table:
@@ -59,12 +62,21 @@ def _remedy(remedy: Remedy, lang: str) -> tuple[str, ...]:
     note = restart_note(remedy, lang)
     shown = text.rstrip(".。") if note else text
     effects = [
-        say("effect_value", lang, name=say_or(name, _metric(name), lang), **_range(low=r.low, mid=r.mid, high=r.high))
+        say("effect_value", lang, name=metric_title(name, lang), **_range(low=r.low, mid=r.mid, high=r.high))
         for name, r in remedy.effect.items()
     ]
     words = (remedy.buys, remedy.risk, remedy.undo)
     buys, risk, undo = (clean(text.in_(lang)) for text in words)
-    return (shown + note, flags_text(remedy, lang), _kind(remedy, lang), buys, ", ".join(effects), risk, undo)
+    return (
+        shown + note,
+        flags_text(remedy, lang),
+        kind_text(remedy, lang),
+        buys,
+        ", ".join(effects),
+        tried_text(remedy.tried, lang),
+        risk,
+        undo,
+    )
 
 
 def flags_text(remedy: Remedy, lang: str) -> str:
@@ -78,7 +90,7 @@ def _flag(flag: str, value: str, lang: str) -> str:
     return flag if value == "true" else f"{flag} {value}"
 
 
-def _kind(remedy: Remedy, lang: str) -> str:
+def kind_text(remedy: Remedy, lang: str) -> str:
     """Real fix or not, and who makes the change; "" for a remedy that was not chosen for this server."""
     if not remedy.buys.en:
         return ""
@@ -90,10 +102,10 @@ def _range(**ratios: float) -> dict[str, str]:
     return {name: change(ratio) for name, ratio in ratios.items()}
 
 
-def _metric(name: str) -> str:
-    # ttft_p95 -> TTFT p95, as the impact section has it.
+def metric_title(name: str, lang: str) -> str:
+    """What a metric of a prediction or a trial is called: ttft_p95 is TTFT p95, as the impact section has it."""
     head, _, tail = clean(name).partition("_")
-    return f"{head.upper() if len(head) <= 4 else head} {tail}".strip()
+    return say_or(name, f"{head.upper() if len(head) <= 4 else head} {tail}".strip().replace("_", " "), lang)
 
 
 def _limits(diagnosis: Diagnosis, lang: str) -> Table:

@@ -6,6 +6,8 @@ from typing import Any
 
 from whystall.model.text import Text
 
+from .case_phrases import CASE_PHRASES
+
 PHRASES: dict[str, Text] = {
     # verdicts
     "healthy": Text("healthy", "健康"),
@@ -317,6 +319,7 @@ PHRASES: dict[str, Text] = {
     ),
     "download": Text("Download the diagnosis as JSON", "下载 JSON 诊断"),
     "details": Text("Details", "详情"),
+    **CASE_PHRASES,
 }
 
 

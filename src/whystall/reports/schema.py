@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from whystall.errors import UsageError
+from whystall.model.case import Case, CaseExport, CaseList, SimilarCases, both_schema_hook
 from whystall.model.checkup import Checkup
 from whystall.model.comparison import Comparison
 from whystall.model.diagnosis import Diagnosis
@@ -24,17 +25,22 @@ from whystall.profiles.report import TraceReport
 from whystall.profiles.request_timeline import RequestTimeline
 
 NOUNS: dict[str, type[msgspec.Struct]] = {
+    "case": Case,
+    "case_export": CaseExport,
+    "cases": CaseList,
     "compare": Comparison,
     "diagnosis": Diagnosis,
     "doctor": Checkup,
     "error": Failure,
     "explain": Explanation,
     "profile": Capture,
+    "similar": SimilarCases,
     "trace": TraceReport,
     "trace_diff": TraceDiff,
     "trace_request": RequestTimeline,
     "whatif": WhatIf,
 }
+BOTH_LANGUAGES = ("case_export",)  # whose texts are objects: another book's reader may speak another language
 FOLDER = Path(__file__).parent / "schemas"
 
 
@@ -45,8 +51,8 @@ def schema(name: str) -> dict[str, Any]:
     """
     if name not in NOUNS:
         raise UsageError(f"{name!r} has no schema", f"Published are {', '.join(NOUNS)}.")
-    kind = NOUNS[name]
-    (root,), parts = msgspec.json.schema_components([kind], schema_hook=schema_hook, ref_template="#/$defs/{name}")
+    kind, hook = NOUNS[name], both_schema_hook if name in BOTH_LANGUAGES else schema_hook
+    (root,), parts = msgspec.json.schema_components([kind], schema_hook=hook, ref_template="#/$defs/{name}")
     defs = {part: _all_required(body) for part, body in sorted(parts.items())}
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": f"whystall.{name}/1"}
     return {**head, **root, "$defs": defs}

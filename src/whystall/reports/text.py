@@ -89,9 +89,9 @@ def _body(finding: Finding, page: Outline, width: int) -> list[RenderableType]:
     if page.impact:
         parts += [heading(_noted(page.impact_title, page.impact_note, page.lang)), facts_grid(page.impact, indent=2)]
     parts += _timeline(finding, page.lang, width)
-    parts += _remedies(page.table("remedies"))
-    for id in ("not_offered", "ruled_out"):
-        parts += table_section(page.table(id))
+    parts += listing(page.table("remedies"))
+    parts += table_section(page.table("not_offered")) + listing(page.table("similar"))
+    parts += table_section(page.table("ruled_out"))
     parts += _evidence(page)
     for id in ("limits", "identities"):
         parts += table_section(page.table(id))
@@ -191,11 +191,13 @@ def table_section(table: Table | None) -> list[RenderableType]:
     return [heading(table.title), Padding(_grid(table), (0, 0, 0, 2))]
 
 
-def _remedies(table: Table | None) -> list[RenderableType]:
-    # Not as a table: four columns of sentences do not fit into 80.
+def listing(table: Table | None) -> list[RenderableType]:
+    """A table row by row, or nothing where there is none: four columns of sentences do not fit into 80."""
     if table is None:
         return []
-    parts: list[RenderableType] = [heading(table.title)]
+    parts: list[RenderableType] = [heading(table.title) if table.title else Line("")]
+    if table.note:
+        parts.append(Padding(Line(table.note, style="bold"), (0, 0, 0, 2)))
     for rank, (what, *rest) in enumerate(table.rows, 1):
         facts = tuple(Fact(label, value) for label, value in zip(table.columns[1:], rest, strict=True) if value)
         parts += [Padding(Line(f"{rank}. {what}"), (0, 0, 0, 2)), facts_grid(facts, indent=5)]

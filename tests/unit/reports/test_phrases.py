@@ -30,7 +30,9 @@ SAME = {
     "knob_moves_cpu",
 }
 # Asked for by a key made at run time: prefix of the key -> where the rest comes from.
-MADE = re.compile(r"^(role|signal|part|law|unit|strongly|chart|verdict|group|kind|judged|knob)_")
+MADE = re.compile(
+    r"^(role|signal|part|law|unit|strongly|chart|verdict|group|kind|judged|knob|outcome|step|guard|claim)_"
+)
 
 
 def _fields(text):
@@ -40,7 +42,7 @@ def _fields(text):
 def _asked():
     keys = set()
     for path in REPORTS.rglob("*.py"):
-        if path.name != "phrases.py":
+        if not path.name.endswith("phrases.py"):
             tree = ast.parse(path.read_text("utf-8"))
             keys |= {
                 node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)

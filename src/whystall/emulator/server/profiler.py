@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 _MOST_STEPS = 5000
 _STALL_S = 3.5  # of the H200 recording with a profiler window of 60 steps
+_ALL_REDUCE = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
+# Shares of what is left beside the link.
 _KERNELS = (
     ("nvjet_tst_128x64_64x5_2x1_v_bz_TNT", 0.62),
     ("flash::FlashAttnFwdSm90", 0.22),
@@ -33,6 +36,7 @@ class Profiler:
         self.folder = folder
         self._events: list[dict[str, Any]] | None = None
         self._before = 0.0
+        self._link: Callable[[int], float] = float  # seconds of a step's all-reduces by its tokens
 
     def start(self, deployment: Deployment, now: float) -> bool:
         """False where a session is active already."""
@@ -42,6 +46,7 @@ class Profiler:
         self._before = now
         engine = deployment.replicas[0].engine
         engine.on_result = self._result
+        self._link = engine.clock.link
         engine.coasting = False
         deployment.log.line(now, "Profiler started", place="gpu_worker.py:900")
         return True
@@ -73,12 +78,17 @@ class Profiler:
         link = {"correlation": len(events)}
         events.append(_event("cudaGraphLaunch", "cuda_runtime", start, 0.02 * seconds, 1, 1) | {"args": link})
         at = start + 0.02 * seconds
-        for kernel, share in _KERNELS:
-            events.append(
-                _event(kernel, "kernel", at, share * seconds, 0, 7) | {"args": {**link, "device": 0, "stream": 7}}
-            )
-            at += share * seconds
+        for kernel, duration in self._kernels(batch.tokens, seconds):
+            events.append(_event(kernel, "kernel", at, duration, 0, 7) | {"args": {**link, "device": 0, "stream": 7}})
+            at += duration
         self._before = end
+
+    def _kernels(self, tokens: int, duration: float) -> Iterator[tuple[str, float]]:
+        """Each kernel of a step of ``duration`` (microseconds), the all-reduces as one and last."""
+        link = min(self._link(tokens) * 1e6, 0.9 * duration)
+        yield from ((kernel, share * (duration - link)) for kernel, share in _KERNELS)
+        if link > 0:
+            yield _ALL_REDUCE, 0.98 * link
 
 
 def _event(name: str, category: str, start: float, duration: float, process: int, thread: int) -> dict[str, Any]:

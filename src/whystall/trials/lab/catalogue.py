@@ -15,11 +15,19 @@ from whystall.errors import UsageError
 from whystall.model.text import Text
 
 from .experiment import By, Expectation, Experiment, Kind
+from .incidents import incidents
 
 
 def experiments() -> list[Experiment]:
     """All experiments: the classics first."""
-    return [kv_overflow(), scheduling_delay(), low_gpu_use(), *_articles(), *(_of_fault(fault) for fault in FAULTS)]
+    return [
+        kv_overflow(),
+        scheduling_delay(),
+        low_gpu_use(),
+        *_articles(),
+        *incidents(),
+        *(_of_fault(fault) for fault in FAULTS),
+    ]
 
 
 def find_experiment(name: str) -> Experiment:
