@@ -130,4 +130,6 @@ def test_the_store_of_the_configuration(tmp_path: Path, keep, store: Path, capsy
     keep(closed_case())
     toml = tmp_path / "whystall.toml"
     toml.write_text(f'store = "{store}"\n')
-    assert f"Cases in {store}: 1" in " ".join(answer(capsys, "cases", "list", "--config", toml, "--width", "400")[1].split())
+    assert f"Cases in {store}: 1" in " ".join(
+        answer(capsys, "cases", "list", "--config", toml, "--width", "400")[1].split()
+    )
