@@ -5,9 +5,11 @@ from __future__ import annotations
 import msgspec
 
 from whystall.cases.opening import case_of
-from whystall.model.case import Case, CaseStep
+from whystall.model.case import Case, CaseStep, plain
 from whystall.model.diagnosis import Cause, Diagnosis, Engine, Evidence, Impact, Onset, Remedy, Why, Window
+from whystall.model.prediction import BindsNext, Interval, PredictedMetric, Prediction, ProfileUsed, Range
 from whystall.model.text import Text
+from whystall.model.trial import Effect, Guard, Trial, TrialArm
 
 START = 1_790_000_000.0
 FP8 = Remedy(
@@ -18,6 +20,31 @@ FP8 = Remedy(
     undo=Text("Start again without --kv-cache-dtype", "去掉 --kv-cache-dtype 重新启动"),
     cause="kv_capacity",
     buys=Text("Twice the room", "容量翻倍"),
+)
+
+EFFECT = Effect("ttft_p95", "s", "relative", "lower", -0.7, -0.6, -0.4, 8, 13.2, 5.1)
+TRIAL = Trial(
+    a=TrialArm("a"),
+    b=TrialArm("b"),
+    verdict="WIN",
+    because=Text("TTFT fell by 60%", "TTFT 下降 60%"),
+    primary="ttft_p95",
+    minimum_effect=0.2,
+    effects=(EFFECT,),
+    guards=(Guard("itl_p95", 0.1, "holds", harm_mid=0.02),),
+    pairs=8,
+    seconds=480.0,
+)
+PREDICTION = Prediction(
+    change=FP8.change,
+    metrics=(PredictedMetric("ttft_p95", "s", 13.2, Interval(4.0, 6.0, 8.0), Range(-0.7, -0.55, -0.4)),),
+    p_meets=0.97,
+    p_harm=0.01,
+    advice="recommend",
+    because=Text("worth it", "值得"),
+    binds_next=BindsNext("", Text("")),
+    profile=ProfileUsed("h200-8b", "shipped", 0.05, Text("x")),
+    draws=20,
 )
 
 
@@ -63,3 +90,8 @@ def closed_case(outcome: str = "kept", **fields: object) -> Case:
     applied = CaseStep("applied", START + 120, Text("restarted with --kv-cache-dtype fp8", "以 fp8 重启"))
     done = {"outcome": outcome, "closed": START + 600, "steps": (*case.steps, applied), "origin": "fix"}
     return msgspec.structs.replace(case, **{**done, **fields})
+
+
+def proven_case(**fields: object) -> Case:
+    """The case with what was predicted and the trial that proved it."""
+    return closed_case(**{"trial": plain(TRIAL), "prediction": plain(PREDICTION), **fields})
