@@ -33,12 +33,8 @@ ALSO = {
     "overload": {"prefill_bound"},  # so many prompts fill the engine with prefill first (method.md 2.1)
     "prefill_bound": {"longer_prompts"},
     "sampler_cpu": {"engine_loop_cpu"},  # sampling on the host is work of the engine's loop
-    "config_regression": {"seat_cap"},
-    "replica_imbalance": {"prefill_interference", "prefill_bound"},  # what binds on the replica that gets everything
     "oom": {"engine_dead"},
     "gpu_fault": {"engine_dead"},
-    "multimodal_preprocessing": {"frontend_cpu"},
-    "weight_loading": {"startup_failure"},
 }
 # No incident but a state: a window that is busy for a third of its time is not idle.
 IDLE = {"low_demand", "client_limited"}

@@ -19,12 +19,15 @@ from whystall.model.text import Text
 from whystall.profiles.figures import TraceFigures
 from whystall.remedies.choose import remedies
 from whystall.reports.finding import Finding
+from whystall.sources.changes import asked, shifts
 from whystall.sources.configuration import blocks_by_engine, read_configuration
 from whystall.sources.dialects import quantity
 from whystall.sources.live.mixed import require_one_server
 from whystall.sources.log import read_events, read_iterations, within
+from whystall.sources.starts import since, starts
 from whystall.state.engine import engine_states
 from whystall.state.memory import gpu_memory
+from whystall.state.silent import silent_state
 from whystall.state.timeline import timeline
 
 
@@ -71,9 +74,9 @@ def compare(a: Recording, b: Recording) -> Comparison:
 def states_of(recording: Recording) -> list[EngineState]:
     """The states of the recording's engines. Raises where there is nothing to make one of."""
     if not len(recording.metrics.times):
-        raise _nothing_scraped(recording)
+        return [_silent(recording)]
     _require_engine(recording)
-    start, end = float(recording.metrics.times[0]), float(recording.metrics.times[-1])
+    start, end = asked(recording)
     window = within(recording.log, start, end)
     return engine_states(
         recording,
@@ -81,7 +84,18 @@ def states_of(recording: Recording) -> list[EngineState]:
         events=read_events(window),
         iterations=read_iterations(window),
         blocks=blocks_by_engine(recording),
+        starts=starts(recording.log, end),
+        shifts=shifts(recording),
     )
+
+
+def _silent(recording: Recording) -> EngineState:
+    """The state of a server that gave no page at all, from its log. Raises where there is none."""
+    begun = starts(recording.log, asked(recording)[1]) if recording.metrics.failed else ()
+    events = read_events(since(recording.log, begun))
+    if not events:
+        raise _nothing_scraped(recording)
+    return silent_state(recording, read_configuration(recording), events, begun)
 
 
 def _require_engine(recording: Recording) -> None:

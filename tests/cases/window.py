@@ -13,6 +13,12 @@ Each phase of a case says, all optional but ``seconds``:
 ``client``                              {gap_s: seconds later than the server, itl: times the server's}
 ``gpu``                                 {util, power, limit, clock_mhz, bits, name}
 ``stopped: true``                       nothing advances
+``away: true``                          no page; counters begin at zero after it, unless it is ``away: unreachable``
+``peers``                               [{...}, ...] other engines of the page, each described as a phase is
+``rss_gb``                              [from, to] resident memory of the API process
+``mm mm_hits``                          media items a request, share of them in the cache
+``spec``                                [share accepted, ...] by position of the draft
+``transfer``                            {s, mb, failed: share, fetching: requests, external: share of the prompt}
 """
 
 from __future__ import annotations
@@ -25,6 +31,7 @@ import numpy as np
 
 from whystall.model.recording import (
     ClientColumns,
+    FailedScrape,
     GpuColumns,
     HostColumns,
     LogLine,
@@ -65,14 +72,13 @@ _COUNTERS = (
 def recording_of(case: dict[str, Any]) -> Recording:
     """The recording of a case: its phases one after the other at one scrape a second."""
     seconds = [(phase, i) for phase in case["phases"] for i in range(int(phase["seconds"]))]
-    page = _Page(list(case.get("argv", ())))
-    page.scrape(seconds[0][0], 0, counts=False)
-    for phase, i in seconds:
-        page.scrape(phase, i)
+    argv = list(case.get("argv", ()))
+    pages = [_Page(argv, str(n)) for n in range(1 + max(len(phase.get("peers", ())) for phase, _ in seconds))]
+    table = _scraped(pages, seconds)
     log = tuple(LogLine(START + t, "INFO", "EngineCore", 1, text) for t, text in case.get("log", []))
     return Recording(
         target=Target(case.get("name", "case"), "recording"),
-        metrics=page.table(),
+        metrics=table,
         gpu=_gpu(seconds),
         host=_host(seconds),
         client=_client(seconds),
@@ -82,16 +88,46 @@ def recording_of(case: dict[str, Any]) -> Recording:
     )
 
 
-class _Page:
-    """Counters and gauges as they grow."""
+def _scraped(pages: list[_Page], seconds: list[tuple[dict[str, Any], int]]) -> SeriesTable:
+    """A page for each second, and one before the first, but for those in which the server is away."""
+    times, failed = [], []
+    first, fresh = seconds[0][0], True
+    for t, (phase, i) in enumerate([(first, 0), *seconds]):
+        if phase.get("away"):
+            failed.append(FailedScrape(START + t, "ClientConnectorError"))
+            fresh |= phase["away"] is True
+            for page in pages:
+                page.away(phase["away"] is True)
+            continue
+        times.append(START + t)
+        for page, one in zip(pages, [phase, *phase.get("peers", ())], strict=True):
+            page.scrape(one, i, counts=not fresh)
+        fresh = False
+    rows = [{k: v for page in pages for k, v in page.rows[n].items()} for n in range(len(times))]
+    keys = tuple(dict.fromkeys(key for row in rows for key in row))
+    values = np.array([[row.get(key, np.nan) for row in rows] for key in keys])
+    return SeriesTable(times=np.array(times), keys=keys, values=values, failed=tuple(failed))
 
-    def __init__(self, argv: list[str]) -> None:
+
+class _Page:
+    """Counters and gauges of one engine as they grow."""
+
+    def __init__(self, argv: list[str], engine: str = "0") -> None:
+        self.engine = engine
         given = dict(pairwise(argv))
         blocks, size = given.get("--num-gpu-blocks-override", "None"), given.get("--block-size", "16")
-        self.info = (("block_size", size), ("engine", "0"), ("num_gpu_blocks", blocks))
-        self.counters = dict.fromkeys((*_COUNTERS, "process_cpu_seconds_total", "http_requests_total"), 0.0)
-        self.histograms = {n: [np.zeros(len(b) + 1), 0.0, 0.0] for n, b in _HISTOGRAMS.items()}
+        self.info = (("block_size", size), ("engine", engine), ("num_gpu_blocks", blocks))
         self.rows: list[dict[SeriesKey, float]] = []
+        self.away(True)
+
+    def away(self, anew: bool) -> None:
+        """The server cannot be reached; ``anew``: it begins with empty counters after it."""
+        if anew:
+            self.counters = dict.fromkeys((*_COUNTERS, "process_cpu_seconds_total", "http_requests_total"), 0.0)
+            self.histograms = {n: [np.zeros(len(b) + 1), 0.0, 0.0] for n, b in _HISTOGRAMS.items()}
+
+    def _key(self, name: str, **labels: str) -> SeriesKey:
+        return _key(name, self.engine, **labels)
 
     def observe(self, name: str, value: float, count: float) -> None:
         if count <= 0:
@@ -105,17 +141,22 @@ class _Page:
         running, waiting, kv = (_at(phase.get(k, 0), second) for k in ("running", "waiting", "kv"))
         if counts and not phase.get("stopped"):
             self._work(phase, running)
-        row = {_key(n): v for n, v in self.counters.items()}
-        row |= {_key("num_requests_running"): running, _key("num_requests_waiting"): waiting}
-        row[_key("kv_cache_usage_perc")] = kv
+        row = {self._key(n): v for n, v in self.counters.items()}
+        row |= {self._key("num_requests_running"): running, self._key("num_requests_waiting"): waiting}
+        row[self._key("kv_cache_usage_perc")] = kv
         aside = waiting * phase.get("deferred", 0.0)
         for reason, value in (("capacity", waiting - aside), ("deferred", aside)):
-            row[_key("num_requests_waiting_by_reason", reason=reason)] = value
+            row[self._key("num_requests_waiting_by_reason", reason=reason)] = value
         for name, (buckets, total, count) in self.histograms.items():
             for bound, value in zip((*_HISTOGRAMS[name], np.inf), np.cumsum(buckets), strict=True):
-                row[_key(f"{name}_bucket", le="+Inf" if bound == np.inf else str(bound))] = float(value)
-            row |= {_key(f"{name}_sum"): total, _key(f"{name}_count"): count}
+                row[self._key(f"{name}_bucket", le="+Inf" if bound == np.inf else str(bound))] = float(value)
+            row |= {self._key(f"{name}_sum"): total, self._key(f"{name}_count"): count}
         row[SeriesKey("vllm:cache_config_info", self.info)] = 1.0
+        if "rss_gb" in phase:
+            low, high = phase["rss_gb"]
+            row[SeriesKey("process_resident_memory_bytes")] = 1e9 * (low + (high - low) * second / phase["seconds"])
+        if "fetching" in phase.get("transfer", {}):
+            row[self._key("num_requests_kv_fetch_by_stage", stage="in_progress")] = phase["transfer"]["fetching"]
         self.rows.append(row)
 
     def _work(self, phase: dict[str, Any], running: float) -> None:
@@ -143,6 +184,8 @@ class _Page:
         }
         for name, value in grown.items():
             self.counters[name] += value
+        for name, value in _subsystems(phase, rate, prompts, tokens).items():
+            self.counters[name] = self.counters.get(name, 0.0) + value
         counts, _, _ = self.histograms["iteration_tokens_total"]
         work = tokens + rate * prompts * (1 - cached)
         counts[int(np.searchsorted(_LENGTH, work / steps if steps else 0))] += steps
@@ -163,18 +206,41 @@ class _Page:
             for share, tokens in _mix(phase.get(lengths, 100)):
                 self.observe(name, tokens, rate * share)
 
-    def table(self) -> SeriesTable:
-        keys = tuple(self.rows[0])
-        values = np.array([[row[key] for row in self.rows] for key in keys])
-        return SeriesTable(times=START + np.arange(len(self.rows), dtype=float), keys=keys, values=values)
+
+def _subsystems(phase: dict[str, Any], rate: float, prompts: float, tokens: float) -> dict[str, float]:
+    """What the parts that a phase switches on count in a second."""
+    found: dict[str, float] = {}
+    if "mm" in phase:
+        found |= {"mm_cache_queries_total": rate * phase["mm"]}
+        found["mm_cache_hits_total"] = rate * phase["mm"] * phase.get("mm_hits", 0.0)
+    if "spec" in phase:
+        shares = phase["spec"]
+        found |= {"spec_decode_num_drafts_total": tokens, "spec_decode_num_draft_tokens_total": tokens * len(shares)}
+        found["spec_decode_num_accepted_tokens_total"] = tokens * sum(shares)
+        found |= {f"{_PER_POSITION}|{n}": tokens * share for n, share in enumerate(shares)}
+    if "transfer" in phase:
+        about = phase["transfer"]
+        failed, moved = rate * about.get("failed", 0.0), rate * (1 - about.get("failed", 0.0))
+        found |= {"nixl_xfer_time_seconds_count": moved, "nixl_xfer_time_seconds_sum": moved * about.get("s", 0.05)}
+        found |= {"nixl_bytes_transferred_sum": moved * 1e6 * about.get("mb", 100.0)}
+        found |= {"nixl_num_failed_transfers_total": failed}
+        found |= {"external_prefix_cache_queries_total": rate * prompts}
+        found |= {"external_prefix_cache_hits_total": rate * prompts * about.get("external", 1.0)}
+    return found
 
 
-def _key(name: str, **labels: str) -> SeriesKey:
+_PER_POSITION = "spec_decode_num_accepted_tokens_per_pos_total"
+
+
+def _key(name: str, engine: str, **labels: str) -> SeriesKey:
+    name, _, position = name.partition("|")
+    if position:
+        labels["position"] = position
     if name in ("process_cpu_seconds_total",):
         return SeriesKey(name)
     if name == "http_requests_total":
         return SeriesKey(name, (("handler", "/v1/completions"), ("method", "POST"), ("status", "5xx")))
-    own = {"engine": "0", "model_name": "m", **labels}
+    own = {"engine": engine, "model_name": "m", **labels}
     if name == "admission_rejections_total":
         own["reason"] = "max_num_queued_reqs"
         del own["engine"]

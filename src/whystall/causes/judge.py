@@ -52,7 +52,7 @@ def judge(
 ) -> Diagnosis:
     """The diagnosis of one engine's window, with what a profile says beside it."""
     usable = int(_usable(state).sum())
-    if usable < MIN_INTERVALS:
+    if usable < MIN_INTERVALS and "metrics" in state.signals:  # without any page the log may say why
         return _too_little(state, usable, target, notices)
     scene = Scene(state, slo, trace)
     evidence = collect(scene)
@@ -175,6 +175,7 @@ _LOSS = {
     "client": Text(
         "the client gets first tokens well after the server sent them", "客户端收到首 token 远晚于服务器发出"
     ),
+    "away": Text("the server did not answer", "服务器没有响应"),
     "throttle": Text("the GPU's clock is held down", "GPU 时钟被压低"),
     "contrast": Text("the same load is served better without one thing", "去掉某一项后同样的负载表现更好"),
     "ttft": Text("first tokens come later than promised", "首 token 晚于承诺"),
@@ -185,6 +186,8 @@ _LOSS = {
 def _open_question(scene: Scene, causes: tuple[Cause, ...], entries: dict[str, CauseEntry]) -> Text:
     kind = max(scene.focus.kinds, key=lambda k: scene.focus.kinds[k])
     loss = _LOSS["stall"] if scene.focus.kinds.get("stall") else _LOSS[kind]
+    if kind == "away":
+        loss = _unread(scene.state) or loss
     if not causes:
         return Text("{loss}, and no known cause explains it", "{loss}，没有已知原因能解释").format(loss=loss)
     titles = [entries[c.id].title for c in causes[:2]]

@@ -31,7 +31,7 @@ class EventKind(msgspec.Struct, frozen=True):
 KINDS = (
     EventKind(
         "log.engine_dead",
-        ("engine_dead", "worker_dead", "engine_start_failed"),
+        ("engine_dead", "worker_dead"),
         Text("the log says that the engine died, first at {first:.0f} s", "日志显示引擎已死亡，最早在 {first:.0f} 秒"),
         Text("the log tells of no death of the engine", "日志中没有引擎死亡的记录"),
     ),
@@ -108,4 +108,7 @@ def _absent(scene: Scene, kind: EventKind) -> Evidence:
 def _incident(scene: Scene) -> tuple[float, float]:
     inside = scene.focus.inside
     first, last = int(inside.argmax()), len(inside) - 1 - int(inside[::-1].argmax())
-    return float(scene.state.t_start[first]), float(scene.state.t_end[last])
+    start, stop = float(scene.state.t_start[first]), float(scene.state.t_end[last])
+    if first == 0:
+        start -= scene.state.unanswered_before_s
+    return start, stop + (scene.state.unanswered_after_s if last == len(inside) - 1 else 0.0)

@@ -14,11 +14,19 @@ from .gpu import gpu
 from .host import host
 from .latency import latency
 from .log import log
+from .memory import memory
+from .multimodal import multimodal
+from .peers import peers
+from .pipeline import pipeline
 from .progress import progress
 from .saturation import saturation
 from .scene import Scene
+from .settings import settings
 from .slow_steps import slow_steps
+from .speculation import speculation
+from .startup import startup
 from .trace import trace
+from .transfer import transfer
 from .waves import waves
 from .workload import workload
 
@@ -33,6 +41,14 @@ FAMILIES: tuple[Callable[[Scene], Iterator[Evidence]], ...] = (
     client,
     log,
     events,
+    startup,
+    settings,
+    memory,
+    peers,
+    multimodal,
+    speculation,
+    pipeline,
+    transfer,
     trace,
     contrast,
     slow_steps,

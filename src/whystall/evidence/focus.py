@@ -11,6 +11,7 @@ from whystall.model.engine_state import EngineState
 from whystall.model.slo import Slo
 
 from .bounds import bounds
+from .silence import Silence, longest_silence
 from .smoothing import runs
 from .symptoms import symptoms, usual_itl
 from .thresholds import level
@@ -29,7 +30,9 @@ _WEIGHTS = {
     "throttle": 1.0,
     "client": 1.0,
     "contrast": 0.5,
+    "away": 2.0,
 }
+_NEXT_S = 10.0  # of pages beside a time without any
 _WEIGHTS |= {"ttft": 1.0, "e2e": 1.0}  # promises broken otherwise
 
 
@@ -50,20 +53,48 @@ class Focus(msgspec.Struct, frozen=True):
 
 def focus(state: EngineState, slo: Slo | None = None) -> Focus:
     """The worst episode of the window. Episodes are flagged intervals joined over short gaps."""
-    flags = {kind: flag & state.valid for kind, flag in symptoms(state, slo).items()}
+    flags = {kind: flag & (state.valid | (kind == "away")) for kind, flag in symptoms(state, slo).items()}
     best = _hang(state, flags["stall"]) or max(_episodes(state, flags, slo), key=lambda e: e[2], default=None)
     m = len(state.dt)
+    if m and (beyond := _beyond(state, best is not None)) is not None:
+        return _unanswered(state, beyond, flags)
     if best is None:
         passing = frozenset(kind for kind, flag in flags.items() if flag.any())
         return Focus(np.ones(m, dtype=bool), np.zeros(m, dtype=bool), False, None, {}, passing)
     start, stop, _ = best
-    inside = np.zeros(m, dtype=bool)
-    inside[start:stop] = True
+    inside = _around_gap(state, start, stop)
     before = _past(state, start, flags)
     seconds = state.dt[inside].sum()
     kinds = {kind: float(state.dt[flag & inside].sum() / seconds) for kind, flag in flags.items()}
     onset = _onset(state, start) if before.any() else None
     return Focus(inside, before, True, onset, kinds)
+
+
+def _around_gap(state: EngineState, start: int, stop: int) -> Bools:
+    """The episode's intervals; where none of them can be used, as while a server was away, with one on either side."""
+    inside = np.zeros(len(state.dt), dtype=bool)
+    if not state.valid[start:stop].any():
+        start, stop = max(start - 1, 0), stop + 1
+    inside[start:stop] = True
+    return inside
+
+
+def _beyond(state: EngineState, other: bool) -> Silence | None:
+    """A silence at either end of the pages that is the incident; with another loss only one as long as a hang."""
+    away = longest_silence(state)
+    if away is None or away.where == "gap":
+        return None
+    if away.where == "end":
+        return away if not other or away.seconds >= level("hang_min") else None
+    return away if not other and away.seconds >= state.seconds else None
+
+
+def _unanswered(state: EngineState, away: Silence, flags: dict[str, Bools]) -> Focus:
+    """The incident lies outside the pages: the seconds next to it stand for it."""
+    near = state.t_end > state.seconds - _NEXT_S if away.where == "end" else state.t_start < _NEXT_S
+    before = _past(state, int(near.argmax()), flags)
+    at_end = Onset(state.seconds, float(state.t_start[-1]), state.seconds)
+    return Focus(near, before, True, at_end if away.where == "end" else None, {"away": 1.0})
 
 
 def _hang(state: EngineState, stall: Bools) -> tuple[int, int, float] | None:

@@ -10,6 +10,7 @@ from whystall.model.slo import Slo
 from whystall.state.histograms import bucket_counts, mean_of, means, quantile_of
 
 from .bounds import bounds
+from .silence import gaps
 from .smoothing import SMOOTH_S, around, cumulative, keep_runs, runs, smooth_mean, smooth_rate, window_edges
 from .thresholds import level
 
@@ -36,6 +37,7 @@ def symptoms(state: EngineState, slo: Slo | None = None) -> dict[str, Bools]:
         "throttle": throttled(state) & waste,
         "client": _late_at_the_client(state, at.wait_s),
         "contrast": contrasted(state),
+        "away": gaps(state),
     }
     rest = ~np.logical_or.reduce(list(found.values()))
     return found | {

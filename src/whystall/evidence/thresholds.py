@@ -75,6 +75,9 @@ _TABLE = (
     ),
     Threshold("bursty", 4.0, "ratio", "variance over mean of Poisson arrivals is 1; 4 is bursts of several"),
     Threshold("idle_running", 2.0, "req", "one or two sequences use a batch engine as a single-stream one"),
+    Threshold(
+        "draft_cost", 0.1, "ratio", "a drafter of a tenth of the model's size; prompt look-up costs less, a model more"
+    ),
     # GPU
     Threshold(
         "clock_low", 0.85, "ratio", "clocks dither by some percent; below 85% of the highest one work slows visibly"

@@ -58,6 +58,32 @@ class LogEvent(msgspec.Struct, frozen=True):
     value: float | None = None
 
 
+class Start(msgspec.Struct, frozen=True):
+    """One start of the server as its log tells it. Seconds are what a line says of a phase, None where none does.
+
+    ``begun`` and ``ready`` are unix seconds: the first line of the start, and the one that says that it serves.
+    """
+
+    begun: float | None = None
+    ready: float | None = None
+    version: str = ""
+    flags: dict[str, str] | None = None  # None: no line told them
+    loading_s: float | None = None
+    compile_s: float | None = None
+    init_s: float | None = None  # profile, KV cache and warm-up, compilation included
+    weights_bytes: float | None = None
+    phase: str = ""  # what the last line of a start that is not ready was about: download, load, compile, capture
+
+
+class SettingShift(msgspec.Struct, frozen=True):
+    """A setting that a restart changed. ``t`` is when the new value was first seen, unix seconds."""
+
+    name: str
+    before: str | None
+    after: str | None
+    t: float
+
+
 class IterationColumns(msgspec.Struct, frozen=True):
     """Scheduled work by step, from ``--enable-logging-iteration-details``; all columns have the same length."""
 
@@ -69,3 +95,4 @@ class IterationColumns(msgspec.Struct, frozen=True):
     generation_tokens: NDArray[np.float64]
     elapsed_s: NDArray[np.float64]
     kv_usage_ratio: NDArray[np.float64]
+    dummy: NDArray[np.float64] | None = None  # 1 for a step without work of its own, in lockstep with other ranks

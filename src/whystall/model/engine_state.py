@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from .configuration import Configuration, IterationColumns, LogEvent
+from .configuration import Configuration, IterationColumns, LogEvent, SettingShift, Start
 from .diagnosis import Engine, Identity, Limit
 from .recording import ClientColumns, Contrast, SpanRow
 
@@ -48,6 +48,16 @@ class GpuState(msgspec.Struct, frozen=True):
     mem_total_bytes: float
 
 
+class HostProcess(msgspec.Struct, frozen=True):
+    """One process of the server by interval: cores used, resident bytes, seconds ready but not running per second."""
+
+    name: str
+    role: str
+    cores: Floats
+    rss_bytes: Floats
+    run_delay_ratio: Floats
+
+
 class HostState(msgspec.Struct, frozen=True):
     """The host by interval: shares of a core by role, share of all cores busy, run delay and throttling per second."""
 
@@ -63,6 +73,9 @@ class HostState(msgspec.Struct, frozen=True):
     psi_cpu_ratio: Floats
     allowed_cpus: int | None
     rss_bytes: Floats
+    throttled_periods_ratio: Floats | None = None  # of the cgroup's scheduling periods, those that ended in a pause
+    mem_available_bytes: Floats | None = None
+    processes: tuple[HostProcess, ...] = ()
 
 
 class ClientState(msgspec.Struct, frozen=True):
@@ -75,6 +88,39 @@ class ClientState(msgspec.Struct, frozen=True):
     ttft_mean_s: Floats
     send_lag_p99_s: float
     max_in_flight: float
+
+
+class Subsystems(msgspec.Struct, frozen=True):
+    """Parts of vLLM that must be switched on, by interval; NaN where the page has none of it.
+
+    ``accepted_by_position[i, j]`` are the draft tokens accepted at position ``j``, shape ``[m, positions]``. ``fetching_end``
+    are requests whose KV cache is under way from another server, ``transfers`` finished transfers with their seconds and
+    bytes, ``transfer_failures`` those that failed, were notified in vain or expired.
+    """
+
+    drafts: Floats
+    accepted_by_position: Floats
+    mm_queries: Floats
+    mm_hits: Floats
+    external_queries: Floats
+    fetching_end: Floats
+    transfers: Floats
+    transfer_s: Floats
+    transfer_bytes: Floats
+    transfer_failures: Floats
+
+
+class Peer(msgspec.Struct, frozen=True):
+    """Another engine of the same page, on the same intervals."""
+
+    id: str
+    running: Floats
+    waiting: Floats
+    kv_usage: Floats
+    steps: Floats
+    tokens: Floats  # generated
+    computed: Floats  # prompt tokens
+    itl_s: Floats  # mean
 
 
 class EngineState(msgspec.Struct, frozen=True):
@@ -139,6 +185,12 @@ class EngineState(msgspec.Struct, frozen=True):
     health_ok: bool | None = None  # the last answer of /health
     unknown_names: tuple[str, ...] = ()
     process_age_s: float | None = None  # of the API process at the window's start
+    served_tokens: float | None = None  # generated before the first page, since the engine started
+    resident_bytes: Floats | None = None  # of the API process, at the interval's end
+    subsystems: Subsystems | None = None
+    peers: tuple[Peer, ...] = ()
+    starts: tuple[Start, ...] = ()  # those that began before the window's end, oldest first
+    shifts: tuple[SettingShift, ...] = ()  # settings that a restart inside the window changed
     signals: tuple[str, ...] = ("metrics",)
 
     @property

@@ -115,6 +115,7 @@ def read_iterations(lines: Iterable[LogLine]) -> IterationColumns | None:
         generation_tokens=column("generation_tokens"),
         elapsed_s=column("elapsed") / 1e3,
         kv_usage_ratio=np.array([_found(vllm_log.STATS_KV, line.text, match.end(), 0.01) for line, match in pairs]),
+        dummy=np.array([float(match["dummy"] is not None) for _, match in pairs]),
     )
 
 

@@ -31,7 +31,7 @@ class Memory(msgspec.Struct, frozen=True):
 
 def last_start(log: Sequence[LogLine], end: float) -> Sequence[LogLine]:
     """The lines of the last start that began before ``end`` (unix seconds), so of the server that was recorded."""
-    begins = [number for number, line in enumerate(log) if _is_args(line.text) and (line.t is None or line.t <= end)]
+    begins = [number for number, line in enumerate(log) if is_args(line.text) and (line.t is None or line.t <= end)]
     start = max(0, begins[-1] - _BEFORE_ARGS) if begins else 0
     return log[start : start + _START_LINES]
 
@@ -54,7 +54,8 @@ def _all_args(log: Sequence[LogLine]) -> dict[str, str]:
     return {}
 
 
-def _is_args(text: str) -> bool:
+def is_args(text: str) -> bool:
+    """Whether a line is the one that repeats the operator's arguments: with it a start begins."""
     return vllm_settings.ARGS_LINE in text or vllm_settings.ARGS_LINE_OLD in text
 
 

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from whystall.model.configuration import Configuration, IterationColumns, LogEvent
+from whystall.model.configuration import Configuration, IterationColumns, LogEvent, SettingShift, Start
 from whystall.model.diagnosis import Engine, Limit
 from whystall.model.engine_state import EngineState, HistogramDelta
 from whystall.model.recording import Recording
@@ -19,8 +19,10 @@ from .counters import increases, went_down
 from .histograms import empty_histogram
 from .identities import identities
 from .limits import with_inferred
+from .peers import with_peers
 from .series import EngineSeries, split_engines
 from .signals import client_state, gpu_state, host_state
+from .subsystems import subsystems
 
 Floats = NDArray[np.float64]
 
@@ -61,16 +63,20 @@ def engine_states(
     events: tuple[LogEvent, ...] = (),
     iterations: IterationColumns | None = None,
     blocks: dict[str, float] | None = None,
+    starts: tuple[Start, ...] = (),
+    shifts: tuple[SettingShift, ...] = (),
 ) -> list[EngineState]:
     """The state of each engine on the recording's pages, empty where no page has a series that we know.
 
-    ``blocks`` gives ``num_gpu_blocks`` by engine label where the engines differ.
+    ``blocks`` gives ``num_gpu_blocks`` by engine label where the engines differ, ``starts`` and ``shifts`` what the log
+    and the pages tell of starts and of settings that changed with one.
     """
     order = np.argsort(recording.metrics.times, kind="stable")
     times = recording.metrics.times[order]
     keep = order[np.concatenate(([True], np.diff(times) > 0))] if len(times) else order
     context = _Context(recording, configuration, events, iterations, blocks or {}, keep)
-    return [_state(series, context) for series in split_engines(recording.metrics)]
+    context.starts, context.shifts = starts, shifts
+    return with_peers([_state(series, context) for series in split_engines(recording.metrics)])
 
 
 class _Context:
@@ -91,6 +97,8 @@ class _Context:
         self.iterations = iterations
         self.blocks = blocks
         self.keep = keep
+        self.starts: tuple[Start, ...] = ()
+        self.shifts: tuple[SettingShift, ...] = ()
         self.times = recording.metrics.times[keep]
         self.unknown = tuple(unknown_names(recording.metrics.keys))
 
@@ -107,6 +115,12 @@ class _Context:
         }
         return tuple(name for name, there in seen.items() if there)
 
+    @property
+    def asked(self) -> Floats:
+        """When the server was asked for a page, whether it gave one or not."""
+        failed = np.array([scrape.t for scrape in self.recording.metrics.failed], dtype=np.float64)
+        return np.sort(np.concatenate((self.times, failed))) if len(self.times) else self.times
+
     @cached_property
     def beside(self) -> dict[str, Any]:
         """What was seen beside the page: the same for every engine."""
@@ -116,7 +130,9 @@ class _Context:
             "gpu": gpu_state(r.gpu, times),
             "host": host_state(r.host, times),
             "client": client_state(r.client, times),
-            "events": _inside(self.events, times),
+            "events": _inside(self.events, self.asked),
+            "starts": self.starts,
+            "shifts": self.shifts,
             "spans": tuple(s for s in r.spans if len(times) and times[0] <= s.end <= times[-1]),
             "unanswered_before_s": max(float(times[0]) - min(failed, default=np.inf), 0.0) if len(times) else 0.0,
             "unanswered_after_s": max(max(failed, default=-np.inf) - float(times[-1]), 0.0) if len(times) else 0.0,
@@ -195,6 +211,9 @@ def _state(series: EngineSeries, context: _Context) -> EngineState:
         iterations=_of_engine(context.iterations, engine_id),
         restarts=tuple(float(t - start) for t in times[1:][~pages.valid]),
         process_age_s=_age(pages, start),
+        served_tokens=_first(pages.gauge("generation_tokens")),
+        resident_bytes=pages.gauge("process_resident_memory_bytes")[1:],
+        subsystems=subsystems(pages),
         **fields,
         **context.beside,
     )
@@ -243,10 +262,9 @@ def _of_engine(iterations: IterationColumns | None, engine: str) -> IterationCol
     if iterations is None or not engine.isdigit():
         return iterations
     own = np.array([e.isdigit() and int(e) == int(engine) for e in iterations.engine], dtype=bool)
-    return IterationColumns(
-        **{f: getattr(iterations, f)[own] for f in iterations.__struct_fields__ if f != "engine"},
-        engine=tuple(e for e, mine in zip(iterations.engine, own, strict=True) if mine),
-    )
+    rows: dict[str, Any] = {f: getattr(iterations, f) for f in iterations.__struct_fields__ if f != "engine"}
+    kept: dict[str, Any] = {f: None if column is None else column[own] for f, column in rows.items()}
+    return IterationColumns(**kept, engine=tuple(e for e, mine in zip(iterations.engine, own, strict=True) if mine))
 
 
 def _inside(events: tuple[LogEvent, ...], times: Floats) -> tuple[LogEvent, ...]:
@@ -257,6 +275,10 @@ def _inside(events: tuple[LogEvent, ...], times: Floats) -> tuple[LogEvent, ...]
 
 
 def _age(pages: _Pages, start: float) -> float | None:
-    started = pages.gauge("process_start_time_seconds")
-    seen = started[np.isfinite(started)]
-    return start - float(seen[0]) if len(seen) else None
+    started = _first(pages.gauge("process_start_time_seconds"))
+    return None if started is None else start - started
+
+
+def _first(values: Floats) -> float | None:
+    seen = values[np.isfinite(values)]
+    return float(seen[0]) if len(seen) else None

@@ -33,6 +33,10 @@ class EngineSeries:
         found = self._rows.get((name, part), [])
         return [r for r in found if all(self._table.keys[r].label(k) == v for k, v in labels.items())]
 
+    def label(self, row: int, name: str) -> str:
+        """The value of a row's label, "" where it has none of that name."""
+        return self._table.keys[row].label(name)
+
     def total(self, name: str, part: str = "value", **labels: str) -> Floats:
         """Sum over the matching series at each scrape, NaN where none of them was on the page."""
         return self._sum(self.rows(name, part, **labels))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from whystall.model.engine_state import ClientState, GpuState, HostState
+from whystall.model.engine_state import ClientState, GpuState, HostProcess, HostState
 from whystall.model.recording import ClientColumns, GpuColumns, HostColumns, ProcessColumns
 
 Floats = NDArray[np.float64]
@@ -61,7 +61,26 @@ def host_state(host: HostColumns | None, edges: Floats) -> HostState | None:
         psi_cpu_ratio=nothing if host.psi_cpu_ratio is None else _mean_by_slot(host.psi_cpu_ratio, slot, m),
         allowed_cpus=min(allowed) if allowed else None,
         rss_bytes=_rss(host.processes, slot, m),
+        throttled_periods_ratio=_mean_or_none(host.throttled_periods_ratio, slot, m),
+        mem_available_bytes=_mean_or_none(host.mem_available_bytes, slot, m),
+        processes=tuple(_process(host, process, edges, slot) for process in host.processes),
     )
+
+
+def _process(host: HostColumns, process: ProcessColumns, edges: Floats, slot: NDArray[np.int64]) -> HostProcess:
+    m = len(edges) - 1
+    delay = process.run_delay_s
+    return HostProcess(
+        name=process.name,
+        role=process.role,
+        cores=_rates(host.t, process.cpu_s, edges),
+        rss_bytes=_mean_by_slot(process.rss_bytes, slot, m),
+        run_delay_ratio=np.full(m, np.nan) if delay is None else _rates(host.t, delay, edges),
+    )
+
+
+def _mean_or_none(column: Floats | None, slot: NDArray[np.int64], m: int) -> Floats | None:
+    return None if column is None else _mean_by_slot(column, slot, m)
 
 
 def client_state(rows: ClientColumns | None, edges: Floats) -> ClientState | None:

@@ -15,8 +15,8 @@ from whystall.sources.files.recording import read_recording
 @pytest.mark.parametrize(
     ("fault", "before_s", "after_s", "verdict"),
     [
-        ("startup_failure@20", 0, 41, "unknown"),  # the last page is that of second 19
-        ("weight_loading*0.4", 48, 0, "unknown"),
+        ("startup_failure@20", 0, 41, "bottleneck"),  # the last page is that of second 19
+        ("weight_loading*0.4", 48, 0, "bottleneck"),
         ("weight_loading*0.05", 6, 0, "healthy"),
     ],
 )

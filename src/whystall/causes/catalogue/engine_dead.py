@@ -73,7 +73,7 @@ CAUSE = CauseEntry(
             ),
         ),
     ),
-    hurts_as=("stall", "refusals"),
+    hurts_as=("stall", "refusals", "away"),
     order=1,
     onset_from=("log.engine_dead", "progress.frozen"),
     restart=True,

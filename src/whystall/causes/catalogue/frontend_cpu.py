@@ -27,6 +27,7 @@ CAUSE = CauseEntry(
         "api.core": 3.5,  # its process fills its core
         "cpu.wanted": -1.0,  # a process that is not busy waits for something else
         "cpu.throttled": -2.0,  # the quota explains it
+        "mm.computed": -2.0,  # media are prepared there
     },
     links=(
         Link(

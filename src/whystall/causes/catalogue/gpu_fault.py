@@ -66,7 +66,7 @@ CAUSE = CauseEntry(
             ),
         ),
     ),
-    hurts_as=("stall", "refusals", "itl", "queue"),
+    hurts_as=("stall", "refusals", "away", "itl", "queue"),
     order=0,
     onset_from=("log.gpu_fault",),
     settled_by=("log",),

@@ -27,6 +27,7 @@ CAUSE = CauseEntry(
         "contrast.lora": 7.0,  # the same load without it is better: no observation says more
         "queue.deferred": 4.0,  # set aside is what the scheduler does with them
         "config.lora": 2.5,  # adapters are what it waits for
+        "config.transfer": -1.5,  # a KV connector sets requests aside, too
         "queue.delay": 1.0,  # who is set aside waits
         "seats.full": -1.0,  # full seats explain the wait
     },

@@ -68,7 +68,7 @@ CAUSE = CauseEntry(
             ),
         ),
     ),
-    hurts_as=("stall", "refusals"),
+    hurts_as=("stall", "refusals", "away"),
     order=0,
     onset_from=("log.out_of_memory",),
     restart=True,

@@ -26,6 +26,7 @@ CAUSE = CauseEntry(
     weights={
         "contrast.structured_output": 7.0,  # the same load without it is better: no observation says more
         "queue.deferred": 4.5,  # set aside is what the scheduler does with them
+        "config.transfer": -3.0,  # a KV connector sets requests aside, too
         "config.lora": -2.0,  # without adapters a grammar is the first suspect
         "queue.delay": 1.0,  # who is set aside waits
     },

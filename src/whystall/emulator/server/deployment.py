@@ -136,8 +136,11 @@ class Deployment:
         for replica in self.replicas:
             replica.engine.now = replica.engine.device_free = max(replica.engine.now, t)
 
-    def restart(self, serving: Serving, t: float, down_s: float = 30.0) -> None:
-        """Stop, and come back ``down_s`` later as ``serving`` says: requests are lost, counters start anew."""
+    def restart(self, serving: Serving, t: float, down_s: float = 30.0, loading_s: float | None = None) -> None:
+        """Stop, and come back ``down_s`` later as ``serving`` says: requests are lost, counters start anew.
+
+        ``loading_s`` of that time are spent on reading the weights.
+        """
         for request in self._inside():
             self._unserved(request, t, "ServerDisconnectedError")
             self.traffic.answered(request, t + down_s)
@@ -151,7 +154,8 @@ class Deployment:
             replica.engine.on_finish = replica.engine.on_refused = self._ended
         self.ready_at = self.start
         self.hold_until(self.start)
-        self.log.startup(self.start, f"{serving.version}.0", serving.options, serving.profile, serving.flags)
+        version = f"{serving.version}.0"
+        self.log.startup(self.start, version, serving.options, serving.profile, serving.flags, loading_s)
 
     def die(self, t: float, error: str = "http 500") -> None:
         """The engine is gone: who was inside gets ``error``, everybody after an HTTP 500 as long as somebody listens."""

@@ -46,9 +46,15 @@ class LogWriter:
             self.sink.flush()
 
     def startup(
-        self, t: float, version: str, options: EngineOptions, profile: StepProfile, flags: dict[str, object]
+        self,
+        t: float,
+        version: str,
+        options: EngineOptions,
+        profile: StepProfile,
+        flags: dict[str, object],
+        loading_s: float | None = None,
     ) -> None:
-        """What a server says of its configuration before it serves."""
+        """What a server says of its configuration before it serves. ``loading_s`` is how long its weights took to read."""
         tokens = options.num_gpu_blocks * options.block_size
         kv_bytes = tokens * profile.kv_token_bytes
         core = {"process": _CORE, "place": "core.py:133"}
@@ -60,7 +66,7 @@ class LogWriter:
         if options.async_scheduling:
             self.line(t, "Asynchronous scheduling is enabled.", place="vllm.py:1109")
         self.line(t, _initializing(version, options, profile), **core)
-        seconds = 2.0 + profile.weights_bytes / 6e9
+        seconds = 2.0 + profile.weights_bytes / 6e9 if loading_s is None else loading_s
         loading = f"Model loading took {profile.weights_bytes / _GIB:.2f} GiB memory and {seconds:.6f} seconds"
         self.line(t, loading, process=_CORE, place="model_runner.py:425")
         self.line(t, f"Available KV cache memory: {kv_bytes / _GIB:.2f} GiB", process=_CORE, place="gpu_worker.py:760")

@@ -48,7 +48,8 @@ STATS_HIT_RATE = re.compile(r"(?:, |\A)Prefix cache hit rate: (?:GPU: )?(\d{1,3}
 ITERATION = re.compile(
     r"Engine (?P<engine>\d{1,5}): Iteration\(\d{1,12}\): (?P<context_requests>\d{1,9}) context requests, "
     r"(?P<context_tokens>\d{1,9}) context tokens, (?P<generation_requests>\d{1,9}) generation requests, "
-    r"(?P<generation_tokens>\d{1,9}) generation tokens, iteration elapsed time: (?P<elapsed>\d{1,12}(?:\.\d+)?) ms"
+    r"(?P<generation_tokens>\d{1,9}) generation tokens, "
+    r"iteration elapsed time: (?P<elapsed>\d{1,12}(?:\.\d+)?) ms(?P<dummy> \(dummy\))?"
 )
 
 
@@ -84,6 +85,10 @@ EVENTS: tuple[EventPattern, ...] = (
         r"max_num_batched_tokens=(\d{1,9})",
     ),
     _event("max_model_len", "Using max model len ", r"Using max model len (\d{1,9})"),
+    _event("model_load_start", "Starting to load model "),
+    _event("model_load_progress", "checkpoint shards: ", r"(\d{1,3})% Completed", 0.01),
+    _event("model_download", "Time spent downloading weights for ", rf": {_NUMBER} seconds"),
+    _event("weights_loaded", "Loading weights took ", rf"took {_NUMBER} seconds"),
     _event("model_loading", "Model loading took ", rf"took {_NUMBER} Gi?B", GIB),
     _event("model_loading", "Loading model weights took ", rf"took {_NUMBER} GB", GIB),
     _event("kv_memory", "memory reserved for KV Cache is ", rf"KV Cache is {_NUMBER}GiB", GIB),
@@ -151,6 +156,9 @@ EVENTS: tuple[EventPattern, ...] = (
     # hangs and deaths
     _event("shm_stall", "No available shared memory broadcast block found in ", r"found in (\d{1,9}) seconds"),
     _event("rpc_timeout", "RPC call to ", also="timed out"),
+    _event("host_out_of_memory", "Out of memory: Killed process "),
+    _event("host_out_of_memory", "Memory cgroup out of memory: Killed process "),
+    _event("host_out_of_memory", "oom-kill:constraint="),
     _event("gpu_fault", "NVRM: Xid", r"Xid[^:]{0,40}: (\d{1,4})"),
     _event("nccl_timeout", "Watchdog caught collective operation timeout", r"ran for (\d{1,12}) milliseconds", 1e-3),
     _event("out_of_memory", "OutOfMemoryError"),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import msgspec
 
 from whystall.emulator.engine.request import Request
-from whystall.emulator.server.deployment import Deployment, Serving
+from whystall.emulator.server.deployment import Deployment, Replica, Serving
 
 from .mechanism import add, profiles
 
@@ -41,8 +43,15 @@ def nothing(_d: Deployment, _t: float, _severity: float) -> None:
 
 
 def multimodal(d: Deployment, _t: float, severity: float) -> None:
+    """From now on each request brings an image that nobody sent before."""
+    for replica in d.replicas:
+        replica.engine.on_submit.append(partial(_image, replica))
     d.front.costs = msgspec.structs.replace(d.front.costs, request_s=0.1 * severity)
     profiles(d, add(front_s=0.4 * severity))
+
+
+def _image(replica: Replica, _request: Request) -> None:
+    replica.meters.count("mm_cache_queries", 1)
 
 
 def structured(d: Deployment, _t: float, severity: float) -> None:

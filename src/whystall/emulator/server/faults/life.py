@@ -43,8 +43,8 @@ def startup_failure(d: Deployment, t: float, _severity: float) -> None:
 
 
 def weight_loading(d: Deployment, t: float, severity: float) -> None:
-    d.ready_at = t + 120 * severity
-    d.hold_until(d.ready_at)
+    """The server starts anew, and reads its weights from a slow disk for nearly all of that time."""
+    d.restart(d.serving, t, down_s=120 * severity, loading_s=110 * severity)
 
 
 def warm_up(d: Deployment, t: float, severity: float) -> None:
