@@ -12,6 +12,7 @@ from types import TracebackType
 
 import aiohttp
 import msgspec
+from aiohttp.http_exceptions import HttpProcessingError
 
 from whystall.emulator.engine.workload import Arrival
 from whystall.sources.live.access import Access, tls_context
@@ -183,7 +184,7 @@ class Sender:
                 if answer.status != 200:
                     return f"http {answer.status}"
                 return await stream.read(answer)
-        except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as failure:
+        except (aiohttp.ClientError, HttpProcessingError, TimeoutError, OSError, ValueError) as failure:
             return type(failure).__name__
 
 
