@@ -45,6 +45,7 @@ async def emulator(
     profiles: Path | None = None,
     plan: dict[str, Any] | None = None,
     log: IO[str] | None = None,
+    name: str = "m",
     **options: Any,
 ) -> AsyncIterator[tuple[str, Deployment]]:
     chosen = EngineOptions(**{"num_gpu_blocks": 4000, "max_model_len": 4096, "async_scheduling": True, **options})
@@ -58,7 +59,7 @@ async def emulator(
     face = Face(
         deployment,
         clock,
-        limits=Limits("m", chosen.max_model_len),
+        limits=Limits(name, chosen.max_model_len),
         spans=SpanExporter(spans) if spans else None,
         profiler=Profiler(profiles) if profiles else None,
     )

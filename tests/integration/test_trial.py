@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+import os
+import subprocess
+import sys
 from typing import Any
 
 from emulated import emulator
 from whystall.emulator.engine.workload import LengthClass
 from whystall.model.trial import Trial
+from whystall.trials.agreement import PROMPTS, token_agreement
 from whystall.trials.live_arm import live_arm
 from whystall.trials.load.plan import LoadPlan
 from whystall.trials.rules import Rules
@@ -48,3 +54,52 @@ async def test_the_same_server_twice_is_no_win() -> None:
         scheduler = deployment.replicas[0].engine.scheduler
     assert trial.verdict == "FUTILE", trial.because
     assert scheduler.prefix_hits == 0  # no block's prompts were in the cache from another's
+
+
+async def test_greedy_answers_of_one_model_agree_and_of_two_do_not() -> None:
+    async with (
+        emulator(speed=SPEED) as (url_a, _),
+        emulator(speed=SPEED) as (url_b, _),
+        live_arm(url_a) as a,
+        live_arm(url_b) as b,
+    ):
+        same = await token_agreement(a, b)
+        assert (same.identical, same.leading_ratio, same.baseline_ratio) == (PROMPTS, 1.0, 1.0)
+    async with (
+        emulator(speed=SPEED) as (url_a, _),
+        emulator(speed=SPEED, name="other") as (url_b, _),
+        live_arm(url_a) as a,
+        live_arm(url_b) as b,
+    ):
+        other = await token_agreement(a, b)
+        trial = await run_trial(a, b, TrialSpec(plan=PLAN), agreement=other)
+    assert other.identical == 0
+    assert (trial.verdict, trial.blocks) == ("HARM", ())
+    assert "answers otherwise" in trial.because.en
+
+
+async def test_the_verb_says_it_all() -> None:
+    options = ["--rate", "6", "--prompt", "50-90", "--output-tokens", "20-40", "--block", "12s", "--guards", "watch"]
+    async with emulator(speed=SPEED, **FEW_SEATS) as (url_a, _), emulator(speed=SPEED) as (url_b, _):
+        command = [
+            sys.executable,
+            "-m",
+            "whystall",
+            "trial",
+            "--a",
+            url_a,
+            "--b",
+            url_b,
+            "--send-load",
+            "--json",
+            *options,
+        ]
+        process = await asyncio.create_subprocess_exec(
+            *command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ
+        )
+        out, err = await process.communicate()
+    body = json.loads(out)
+    assert (process.returncode, body["verdict"]) == (0, "WIN"), body["because"]
+    assert "will send to" in err.decode()
+    assert len(body["blocks"]) == 2 * body["pairs"]
+    assert {finding["id"] for finding in body["findings"]} >= {"fast_clock"}

@@ -27,6 +27,8 @@ from whystall.emulator.server.spans import SpanExporter
 from whystall.emulator.server.traffic import TrafficPlan
 from whystall.errors import UsageError
 
+from .loading import MAX_LENGTH, token_span
+
 _ENGINE_FLAGS: tuple[tuple[str, str, type], ...] = (
     ("--num-gpu-blocks-override", "num_gpu_blocks", int),
     ("--block-size", "block_size", int),
@@ -45,7 +47,6 @@ _SWITCHES = (
     ("--scheduler-reserve-full-isl/--no-scheduler-reserve-full-isl", "scheduler_reserve_full_isl"),
     ("--async-scheduling/--no-async-scheduling", "async_scheduling"),
 )
-_MAX_LENGTH = 1_000_000
 
 
 def _engine_flags(command: Any) -> Any:
@@ -56,18 +57,6 @@ def _engine_flags(command: Any) -> Any:
         command = click.option(flag, name, default=None, help="As vLLM's.")(command)
     policy = click.Choice(["fcfs", "priority"])
     return click.option("--scheduling-policy", "scheduling_policy", type=policy, help="As vLLM's.")(command)
-
-
-def _range(_: click.Context, param: click.Parameter, text: str) -> tuple[int, int]:
-    """``500`` or ``200-800``."""
-    low, _dash, high = text.partition("-")
-    try:
-        span = int(low), int(high or low)
-    except ValueError as error:
-        raise UsageError(f"{param.opts[0]}: {text!r} is no length", "Write 500 or 200-800.") from error
-    if not 1 <= span[0] <= span[1] <= _MAX_LENGTH:
-        raise UsageError(f"{param.opts[0]}: {text!r} is out of range", f"Lengths are 1 to {_MAX_LENGTH}, low to high.")
-    return span
 
 
 @click.command()
@@ -81,9 +70,13 @@ def _range(_: click.Context, param: click.Parameter, text: str) -> tuple[int, in
 @click.option("--seed", type=int, default=1, show_default=True, help="Two runs of a seed are alike.")
 @click.option("--rate", type=click.FloatRange(0, 100_000), default=0.0, help="Its own load: requests a second.")
 @click.option("--clients", type=click.IntRange(0, 100_000), default=0, help="Its own load: clients that wait.")
-@click.option("--prompt", default="200-800", show_default=True, callback=_range, help="Prompt tokens of its own load.")
-@click.option("--output", default="100-300", show_default=True, callback=_range, help="Output tokens of its own load.")
-@click.option("--shared-prefix", type=click.IntRange(0, _MAX_LENGTH), default=0, help="Tokens all prompts share.")
+@click.option(
+    "--prompt", default="200-800", show_default=True, callback=token_span, help="Prompt tokens of its own load."
+)
+@click.option(
+    "--output", default="100-300", show_default=True, callback=token_span, help="Output tokens of its own load."
+)
+@click.option("--shared-prefix", type=click.IntRange(0, MAX_LENGTH), default=0, help="Tokens all prompts share.")
 @click.option("--fault", "faults", multiple=True, metavar="ID[@SECONDS][*SEVERITY]", help="Set a fault; --list-faults.")
 @click.option("--list-faults", is_flag=True, help="Say which faults there are, and end.")
 @click.option("--log-file", type=click.Path(dir_okay=False, path_type=Path), help="Where its log goes.")

@@ -100,12 +100,17 @@ class WarmUp(msgspec.Struct, frozen=True):
 
 
 class TokenAgreement(msgspec.Struct, frozen=True):
-    """How many of ``prompts`` got the same greedy tokens from both arms, and the share of equal leading tokens."""
+    """How many of ``prompts`` got the same greedy answer of ``tokens`` from both arms.
+
+    ``leading_ratio`` is the mean share of an answer up to the first difference, ``baseline_ratio`` the same of A asked
+    twice: what other batches alone do.
+    """
 
     prompts: int
     identical: int
     leading_ratio: float
     tokens: int
+    baseline_ratio: float = 1.0
 
 
 class Trial(msgspec.Struct, frozen=True):

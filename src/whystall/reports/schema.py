@@ -19,6 +19,7 @@ from whystall.model.explanation import Explanation
 from whystall.model.failure import Failure
 from whystall.model.prediction import WhatIf
 from whystall.model.text import schema_hook
+from whystall.model.trial import Trial
 from whystall.profiles.capture import Capture
 from whystall.profiles.diff import TraceDiff
 from whystall.profiles.report import TraceReport
@@ -38,6 +39,7 @@ NOUNS: dict[str, type[msgspec.Struct]] = {
     "trace": TraceReport,
     "trace_diff": TraceDiff,
     "trace_request": RequestTimeline,
+    "trial": Trial,
     "whatif": WhatIf,
 }
 BOTH_LANGUAGES = ("case_export",)  # whose texts are objects: another book's reader may speak another language

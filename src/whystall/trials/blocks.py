@@ -19,13 +19,15 @@ def _none() -> Floats:
 class ClientUse(msgspec.Struct, frozen=True):
     """What sending cost us: requests' lag behind their intended moment (seconds), the share of a core, most in flight.
 
-    ``left_out``: requests that were not sent because too many were open.
+    ``left_out``: requests that were not sent because too many were open. ``speed``: seconds of the target's in one of
+    ours.
     """
 
     lag_s: Floats = msgspec.field(default_factory=_none)
     cpu_ratio: float | None = None
     most_open: int = 0
     left_out: int = 0
+    speed: float = 1.0
 
 
 class BlockResult(msgspec.Struct, frozen=True, kw_only=True):

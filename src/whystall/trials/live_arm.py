@@ -34,7 +34,7 @@ class LiveArm:
     def __init__(self, label: TrialArm, sender: Sender, session: Session) -> None:
         self.label = label
         self.sender = sender
-        self._session = session
+        self.session = session
         self._parser = PageParser()
 
     @property
@@ -54,18 +54,18 @@ class LiveArm:
         await sender.drain(drain_s)
         ended = self.now
         lag = np.array([e.sent - e.intended for e in seen]) / sender.clock.speed  # ours, so on our clock
-        use = ClientUse(lag, cpu_ratio, sender.most_open, sender.left_out)
+        use = ClientUse(lag, cpu_ratio, sender.most_open, sender.left_out, sender.clock.speed)
         result = block_result(seen, start, trace.seconds, ended)
         return msgspec.structs.replace(result, client=use, hit_ratio=_hit_ratio(hits, await self._cache()))
 
     async def _read_clock(self) -> None:
-        answer = await self._session.get("/version")
+        answer = await self.session.get("/version")
         self.sender.clock.observe(answer.headers, answer.received)
 
     async def _cache(self) -> tuple[float, float] | None:
         """Tokens asked of and found in the prefix cache so far. None where the server does not say."""
         try:
-            page = self._parser.parse((await self._session.metrics()).body)
+            page = self._parser.parse((await self.session.metrics()).body)
         except WhystallError:
             return None
         totals = {"prefix_cache_queries": 0.0, "prefix_cache_hits": 0.0}

@@ -260,11 +260,12 @@ def bounds(low: float | None, high: float | None, scale: str) -> Text:
     if scale == "points":
         first, last = ("?" if end is None else f"{100 * end:+.1f}" for end in (low, high))
         return Text(f"{first} to {last} points", f"{first} 至 {last} 个百分点")
-    first, last = (_percent(end) for end in (low, high))
+    first, last = (percent_text(end) for end in (low, high))
     return Text(f"{first} to {last}", f"{first} 至 {last}")
 
 
-def _percent(end: float | None) -> str:
+def percent_text(end: float | None) -> str:
+    """A relative change: ``-12.0%``, or ``x12`` where percents would have four digits."""
     if end is None:
         return "?"
     return f"x{1 + end:.0f}" if end >= 9 else f"{100 * end:+.1f}%"

@@ -21,14 +21,17 @@ from whystall.model.trial import ArmName, Block, TokenAgreement, Trial, TrialVer
 
 from .arm import Arm
 from .blocks import BlockResult
-from .load.findings import load_findings
+from .load.findings import TAIL_REQUESTS, load_findings
 from .load.plan import LoadPlan
 from .rules import Judgement, Pair, Rules, judge
-from .warmup import WINDOW_S, slowest_e2e_s, warm_up
+from .warmup import WINDOW_S, requests_per_s, slowest_e2e_s, warm_up
 
 _E2E_PER_BLOCK = 3.0
 _HEAD_SHARE = 1 / 3  # of a block: at most so much of it only fills the server that the block before has drained
+_BLOCK_REQUESTS = 2 * TAIL_REQUESTS  # or a block's p95 is its largest value; a third may be its head
 _WARM_SHARE = 0.1  # of the budget, for one arm's first warm-up
+# Rounding moves near-ties, and a greedy answer leaves A's way some tokens in; noise from a broken kernel does at once.
+_NOTHING_IN_COMMON = 0.1
 _ORDER: tuple[tuple[ArmName, ArmName], ...] = (("a", "b"), ("b", "a"))
 Say = Callable[[str], None]
 Stop = Callable[[Block, Block], Text | None]
@@ -44,7 +47,8 @@ class TrialSpec(msgspec.Struct, frozen=True, kw_only=True):
     """What to send, what to show, and how much of the target's time it may take.
 
     ``stop`` is asked after every block of B, with A's last one before it: harm that is plain in one block, in words, ends
-    the trial there. ``block_s`` None: 10 s, or three times the slower arm's p95 E2E where that is longer.
+    the trial there. ``block_s`` None: 10 s, or what 40 requests take, or three times the slower arm's p95 E2E, whichever
+    is longest.
     """
 
     plan: LoadPlan
@@ -53,7 +57,6 @@ class TrialSpec(msgspec.Struct, frozen=True, kw_only=True):
     budget_s: float = 900.0
     block_s: float | None = None
     seed: int = 1
-    agreement: TokenAgreement | None = None
     stop: Stop = _never
 
 
@@ -61,8 +64,10 @@ def _silent(_text: str) -> None:
     """For callers that want no progress."""
 
 
-async def run_trial(a: Arm, b: Arm, spec: TrialSpec, say: Say = _silent) -> Trial:
-    """Try B against A. ``say`` hears a line after each pair.
+async def run_trial(
+    a: Arm, b: Arm, spec: TrialSpec, say: Say = _silent, *, agreement: TokenAgreement | None = None
+) -> Trial:
+    """Try B against A. ``say`` hears a line after each pair; ``agreement`` is what was compared beforehand.
 
     That B cannot be reached, or does not start, is HARM. Raises :class:`~whystall.errors.Unavailable` where A is not
     there, :class:`~whystall.errors.UsageError` where the plan says no load.
@@ -70,10 +75,22 @@ async def run_trial(a: Arm, b: Arm, spec: TrialSpec, say: Say = _silent) -> Tria
     spec.plan.check()
     run = _Run(a, b, spec, say)
     try:
-        judgement = await run.until_shown()
+        judgement = _other_answers(agreement) or await run.until_shown()
     except _Gone as gone:
         judgement = gone.judgement
-    return run.trial(judgement)
+    return msgspec.structs.replace(run.trial(judgement), token_agreement=agreement)
+
+
+def _other_answers(agreement: TokenAgreement | None) -> Judgement | None:
+    """HARM before any load where B's answers have next to nothing in common with A's: that is no rounding."""
+    if agreement is None or agreement.leading_ratio >= _NOTHING_IN_COMMON * agreement.baseline_ratio:
+        return None
+    text = Text(
+        "B answers otherwise: {b:.0%} of a greedy answer is as A's, where A repeats {a:.0%} of its own",
+        "B 的回答不同：贪心回答仅 {b:.0%} 与 A 一致，而 A 自身可重复 {a:.0%}",
+    )
+    because = text.format(b=agreement.leading_ratio, a=agreement.baseline_ratio)
+    return Judgement("HARM", because, (), ())
 
 
 class _Gone(Exception):
@@ -102,6 +119,7 @@ class _Run:
         self._salts = count(spec.seed * 1_000_003)
         self._ready: ArmName | None = None  # whose turn it was last, where the arms share a server
         self._slowest_s: dict[ArmName, float] = {}
+        self._rate = 0.0
 
     @property
     def _shared(self) -> bool:
@@ -173,6 +191,7 @@ class _Run:
         self.warm_ups.append(done)
         self._ready = name
         self._slowest_s[name] = slowest_e2e_s(windows)
+        self._rate = max(self._rate, requests_per_s(windows))
 
     def _spend(self, seconds: float) -> None:
         self.spent_s += seconds
@@ -183,7 +202,8 @@ class _Run:
         if self.spec.block_s is None:
             # Enough pairs must fit into the time, whatever a server that is overloaded makes of E2E.
             most = (self.spec.budget_s - self.spent_s) / (4 * self.rules.least_pairs)
-            self.block_s = max(WINDOW_S, min(_E2E_PER_BLOCK * slowest, most))
+            tail = _BLOCK_REQUESTS / max(self._rate, 1e-9)
+            self.block_s = max(WINDOW_S, min(max(_E2E_PER_BLOCK * slowest, tail), most))
         self.head_s = min(slowest, self.block_s * _HEAD_SHARE)
 
     async def _guarded(self, name: ArmName, work: Awaitable[T]) -> T:
@@ -219,7 +239,6 @@ class _Run:
             load=self.spec.plan.describe(),
             warm_up=tuple(self.warm_ups),
             findings=tuple(self._findings()),
-            token_agreement=self.spec.agreement,
         )
 
     def _findings(self) -> list[Notice]:

@@ -49,3 +49,8 @@ def slowest_e2e_s(windows: list[BlockResult]) -> float:
     e2e = windows[-1].e2e_s if windows else np.zeros(0)
     seen = e2e[np.isfinite(e2e)]
     return float(np.quantile(seen, 0.95)) if len(seen) else 0.0
+
+
+def requests_per_s(windows: list[BlockResult]) -> float:
+    """The rate at which an arm was asked."""
+    return sum(w.requests for w in windows) / max(sum(w.seconds for w in windows), 1e-9)

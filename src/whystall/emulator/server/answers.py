@@ -11,9 +11,14 @@ from whystall.emulator.engine.content import OwnContent
 from whystall.emulator.engine.request import Request
 
 from .openai import Ask
-from .tokens import generated
+from .tokens import generated, greedy_seed
 
 DONE = b"data: [DONE]\n\n"
+
+
+def text_seed(ask: Ask, prompt: list[int], model: str, number: int) -> int:
+    """What a text is drawn from: the request's number, or where it is greedy its prompt and the model's name."""
+    return greedy_seed(model, prompt) if ask.greedy else number
 
 
 class Answer(msgspec.Struct):
@@ -24,6 +29,10 @@ class Answer(msgspec.Struct):
     model: str
     ask: Ask
     requests: list[Request]
+
+    def seed(self, index: int) -> int:
+        """What the text of a choice is drawn from."""
+        return text_seed(self.ask, self.ask.prompts[index], self.model, self.requests[index].id)
 
     @property
     def _kind(self) -> str:
@@ -53,7 +62,7 @@ class Answer(msgspec.Struct):
 
     def _token(self, index: int, place: int) -> bytes:
         request = self.requests[index]
-        text = generated(request.id, place)
+        text = generated(self.seed(index), place)
         reason = request.reason or None if place == request.output_tokens - 1 else None
         choice: dict[str, Any] = {"index": index, "logprobs": None, "finish_reason": reason}
         choice |= {"delta": {"content": text}} if self.ask.chat else {"text": text}
@@ -69,7 +78,7 @@ class Answer(msgspec.Struct):
 
     def _choice(self, index: int) -> dict[str, Any]:
         request = self.requests[index]
-        text = "".join(generated(request.id, place) for place in range(request.output_tokens))
+        text = "".join(generated(self.seed(index), place) for place in range(request.output_tokens))
         body = {"message": {"role": "assistant", "content": text}} if self.ask.chat else {"text": text}
         return {"index": index, **body, "logprobs": None, "finish_reason": request.reason, "stop_reason": None}
 

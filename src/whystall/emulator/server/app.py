@@ -14,7 +14,7 @@ from aiohttp import web
 from whystall.emulator.engine.content import TokenContent
 from whystall.emulator.engine.request import Request
 
-from .answers import Answer
+from .answers import Answer, text_seed
 from .clock import Clock
 from .deployment import Deployment, Replica
 from .openai import MAX_BODY_BYTES, Ask, Limits, Refusal, busy, parse
@@ -173,7 +173,8 @@ class Face:
 
     def _request(self, ask: Ask, prompt: list[int]) -> Request:
         number = next(self._numbers)
-        outputs = [detokenized_id(generated(number, place)) for place in range(ask.output_tokens)]
+        seed = text_seed(ask, prompt, self.limits.model, number)
+        outputs = [detokenized_id(generated(seed, place)) for place in range(ask.output_tokens)]
         content = TokenContent(prompt + outputs, ask.salt)
         return Request(
             number,

@@ -50,6 +50,7 @@ class Ask(msgspec.Struct, frozen=True):
     chat: bool
     priority: int
     salt: str
+    greedy: bool = False  # temperature 0: the answer hangs on the prompt alone
 
 
 class Limits(msgspec.Struct, frozen=True):
@@ -90,6 +91,7 @@ def parse(raw: bytes, limits: Limits, *, chat: bool, rng: random.Random) -> Ask:
         chat=chat,
         priority=_whole(body, "priority", 0, low=-(2**31), high=2**31),
         salt=str(body.get("cache_salt") or "")[:200],
+        greedy=body.get("temperature") == 0,
     )
 
 

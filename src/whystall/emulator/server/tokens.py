@@ -35,3 +35,8 @@ def generated(seed: int, place: int) -> str:
 def detokenized_id(text: str) -> int:
     """The id of a generated word."""
     return _id(text)
+
+
+def greedy_seed(model: str, prompt: list[int]) -> int:
+    """What stands for a request in :func:`generated` when nothing is drawn: its model and its prompt."""
+    return crc32(f"{model}/{prompt}".encode())

@@ -14,7 +14,8 @@ from .plan import LoadPlan
 
 # method.md section 3: above these the client is what is measured.
 _LAG_S, _CPU_RATIO = 0.005, 0.7
-_TAIL_REQUESTS = 20  # below it a p95 is the largest value
+_FAST = 1.5  # emulated or replayed time, not a clock that is a little off
+TAIL_REQUESTS = 20  # below it a p95 is the largest value
 
 
 def load_findings(plan: LoadPlan, a: Sequence[BlockResult], b: Sequence[BlockResult], head_s: float) -> list[Notice]:
@@ -23,8 +24,8 @@ def load_findings(plan: LoadPlan, a: Sequence[BlockResult], b: Sequence[BlockRes
     names = (Text("A", "A"), Text("B", "B")) if b else (Text("the server", "服务器"), Text(""))
     for name, results in zip(names, (a, b), strict=True):
         found += _above_capacity(plan, name, results)
-    fewest = min((int((r.intended_s >= head_s).sum()) for r in (*a, *b)), default=_TAIL_REQUESTS)
-    if fewest < _TAIL_REQUESTS:
+    fewest = min((int((r.intended_s >= head_s).sum()) for r in (*a, *b)), default=TAIL_REQUESTS)
+    if fewest < TAIL_REQUESTS:
         text = Text(
             "a block had only {n} requests: its p95 is nearly its largest value; give longer blocks or a higher rate",
             "有的区块只有 {n} 个请求：其 p95 近乎最大值；请加长区块或提高速率",
@@ -50,6 +51,12 @@ def _client(uses: Sequence[ClientUse]) -> list[Notice]:
             "发送负载占用了 {busy:.0%} 个核，而本端最多用一个核：已接近自身上限",
         )
         found.append(Notice("client_cpu", text.format(busy=busy)))
+    if (speed := max((use.speed for use in uses), default=1.0)) > _FAST:
+        text = Text(
+            "the servers' clock runs {speed:g} times as fast as ours: our own delays count as often, in TTFT and ITL most",
+            "服务器时钟比本端快 {speed:g} 倍：本端的延迟也被放大同样倍数，TTFT 与 ITL 受影响最大",
+        )
+        found.append(Notice("fast_clock", text.format(speed=speed)))
     if left_out := sum(use.left_out for use in uses):
         text = Text(
             "{n} requests were not sent because {most} were open: the load was less than asked for",
