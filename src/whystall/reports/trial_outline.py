@@ -67,6 +67,7 @@ _COLUMNS = {
     ),
 }
 _YES_NO = (Text("no", "否"), Text("yes", "是"))
+_POINTS = Text("{n} points", "{n} 个百分点")
 _FLOOR = Text("{margin} over {floor}", "超过 {floor} 后 {margin}")
 
 
@@ -138,7 +139,8 @@ def _moved(effect: Effect) -> str:
 
 
 def _guard(guard: Guard, lang: str) -> tuple[str, ...]:
-    margin = f"{100 * guard.margin:.1f}" if guard.scale == "points" else change(guard.margin).lstrip("+")
+    points = _POINTS.format(n=f"{100 * guard.margin:.1f}").in_(lang)
+    margin = points if guard.scale == "points" else change(guard.margin).lstrip("+")
     if guard.floor is not None:
         margin = _FLOOR.format(margin=margin, floor=duration(guard.floor)).in_(lang)
     worse = bounds(guard.harm_low, guard.harm_high, guard.scale).in_(lang) if guard.harm_low is not None else "–"
