@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import msgspec
 
@@ -13,11 +14,13 @@ from whystall.evidence.comparison import compare_engines
 from whystall.model.comparison import Comparison
 from whystall.model.diagnosis import Notice
 from whystall.model.engine_state import EngineState
+from whystall.model.prediction import WhatIf
 from whystall.model.recording import Recording
 from whystall.model.slo import Slo
 from whystall.model.text import Text
 from whystall.profiles.figures import TraceFigures
 from whystall.remedies.choose import remedies
+from whystall.remedies.whatif import WhatIfAsked, predict_remedies, what_if
 from whystall.reports.finding import Finding
 from whystall.sources.changes import asked, shifts
 from whystall.sources.configuration import blocks_by_engine, read_configuration
@@ -32,9 +35,16 @@ from whystall.state.timeline import timeline
 
 
 def diagnose(
-    recording: Recording, slo: Slo | None = None, trace: TraceFigures | None = None, past: Past = NOTHING
+    recording: Recording,
+    slo: Slo | None = None,
+    trace: TraceFigures | None = None,
+    past: Past = NOTHING,
+    *,
+    predicted: bool = False,
 ) -> Finding:
     """Diagnose what was collected of one address, each engine by itself, with what a profile and kept cases say.
+
+    ``predicted``: the remedies come with what each would do, the best first, which takes some seconds.
 
     Raises :class:`~whystall.errors.MixedServers` where the pages come from several servers in turn,
     :class:`~whystall.errors.NotMetrics` where they are another program's.
@@ -44,6 +54,10 @@ def diagnose(
     notices = _notices(recording, states)
     findings = [_finding(state, recording.target.text, slo, notices, trace, past) for state in states]
     top = worst([finding.diagnosis for finding in findings])
+    if predicted:
+        pairs = zip(findings, states, strict=True)
+        findings = [_with_predictions(f, state, slo) if f.diagnosis.engine == top.engine else f for f, state in pairs]
+        top = worst([finding.diagnosis for finding in findings])
     if len(findings) == 1:
         return findings[0]
     picture = next(f.timeline for f in findings if f.diagnosis.engine == top.engine)
@@ -64,6 +78,22 @@ def _finding(
     changes, alike = remedies(diagnosis, state, past.success), past.like(diagnosis)
     diagnosis = msgspec.structs.replace(diagnosis, memory=gpu_memory(state), remedies=changes, similar=alike)
     return Finding(diagnosis, timeline(state) if len(state.dt) else None)
+
+
+def _with_predictions(finding: Finding, state: EngineState, slo: Slo | None) -> Finding:
+    changes = predict_remedies(finding.diagnosis, state, slo=slo)
+    return msgspec.structs.replace(finding, diagnosis=msgspec.structs.replace(finding.diagnosis, remedies=changes))
+
+
+def whatif(recording: Recording, asked: Sequence[WhatIfAsked], slo: Slo | None = None) -> WhatIf:
+    """What each change would do to the engine that is worst off. Raises what :func:`diagnose` raises, UsageError where
+    none of them lets the server start, TooLittleData where the window does not say enough."""
+    require_one_server(recording.metrics, recording.target.text)
+    states = states_of(recording)
+    diagnoses = [judge(state, recording.target.text, slo=slo) for state in states]
+    engine = worst(diagnoses).engine
+    place = next(place for place, diagnosis in enumerate(diagnoses) if diagnosis.engine == engine)
+    return what_if(diagnoses[place], states[place], asked, slo)
 
 
 def compare(a: Recording, b: Recording) -> Comparison:

@@ -30,12 +30,19 @@ EXIT_CODES: dict[Verdict, int] = {"healthy": 0, "bottleneck": 1, "unknown": 3}
     multiple=True,
     help="A profile of the server; may be repeated.",
 )
+@click.option("--predict", is_flag=True, help="Predict what the first remedies would do; takes some seconds more.")
 @click.option("--keep", is_flag=True, help="Keep it as a case.")
 @STORE
 @reading_options()
 @output_options()
 def diagnose(
-    target: str, traces: tuple[Path, ...], keep: bool, store: Path | None, asked: Asked, output: Output
+    target: str,
+    traces: tuple[Path, ...],
+    predict: bool,
+    keep: bool,
+    store: Path | None,
+    asked: Asked,
+    output: Output,
 ) -> int:
     """Say what limits a server or a recording, since when, and what to change.
 
@@ -47,7 +54,7 @@ def diagnose(
     reading = asked.of(target)
     figures = _figures(traces)
     past = past_cases(store, asked.settings, output.lang)
-    finding = pipeline.diagnose(recording_of(reading, output.lang), reading.slo, figures, past)
+    finding = pipeline.diagnose(recording_of(reading, output.lang), reading.slo, figures, past, predicted=predict)
     if keep:
         keep_case(finding.diagnosis, store_path(store, asked.settings), output.lang)
     output.write(render(finding, output.format, output.lang, output.width, output.colour))

@@ -127,9 +127,10 @@ class Remedy(msgspec.Struct, frozen=True):
     """What to change. ``text`` says it in words, ``change`` holds the flags of a knob.
 
     ``change`` maps a flag, as this server's version writes it, to its value: ``"true"`` sets a switch, which is written
-    without a value, ``""`` takes the flag away. It is empty where the remedy is no flag. ``buys`` and ``risk`` say what
-    is won and what it costs; ``prediction`` and its relative changes ``effect`` are there where somebody computed them,
-    ``tried`` where a kept case used it.
+    without a value, ``""`` takes the flag away. It is empty where the remedy is no flag; ``assume`` then says what else
+    changes, as a prediction takes it (``replicas``). ``buys`` and ``risk`` say what is won and what it costs;
+    ``prediction`` and its relative changes ``effect`` are there where somebody computed them, ``tried`` where a kept
+    case used it.
     """
 
     id: str
@@ -144,6 +145,7 @@ class Remedy(msgspec.Struct, frozen=True):
     aim: Aim = "fix"
     buys: Text = msgspec.field(default_factory=_no_text)
     not_offered: tuple[NotOffered, ...] = ()
+    assume: dict[str, str] = {}
     prediction: Prediction | None = None
     tried: Tried | None = None
 

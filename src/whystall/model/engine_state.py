@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .configuration import Configuration, IterationColumns, LogEvent, SettingShift, Start
 from .diagnosis import Engine, Identity, Limit
-from .recording import ClientColumns, Contrast, SpanRow
+from .recording import ClientColumns, Contrast, SeriesTable, SpanRow
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -192,6 +192,7 @@ class EngineState(msgspec.Struct, frozen=True):
     starts: tuple[Start, ...] = ()  # those that began before the window's end, oldest first
     shifts: tuple[SettingShift, ...] = ()  # settings that a restart inside the window changed
     signals: tuple[str, ...] = ("metrics",)
+    series: SeriesTable | None = None  # this engine's own series as they stood, for those who rebuild its load
 
     @property
     def seconds(self) -> float:

@@ -30,6 +30,7 @@ class Candidate(msgspec.Struct, frozen=True):
     kind: RemedyKind = "knob"
     aim: Aim = "fix"
     restart: bool = True
+    assume: dict[str, str] = {}
     undo: Text | None = None  # made from the change where there is none
 
 
@@ -67,6 +68,8 @@ def flag_as_set(case: Situation, knob: str) -> str | None:
     return off or spelling(knob, case.version)
 
 
-def act(kind: RemedyKind, id: str, text: Text, buys: Text, risk: Text = _NOTHING, aim: Aim = "fix") -> Candidate:
-    """Something that is no flag and needs no restart."""
-    return Candidate(id, text, buys, risk, kind=kind, aim=aim, restart=False)
+def act(
+    kind: RemedyKind, id: str, text: Text, buys: Text, risk: Text = _NOTHING, aim: Aim = "fix", **assume: str
+) -> Candidate:
+    """Something that is no flag and needs no restart; ``assume`` says it as a prediction takes it."""
+    return Candidate(id, text, buys, risk, kind=kind, aim=aim, restart=False, assume=assume)

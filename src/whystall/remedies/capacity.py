@@ -41,7 +41,7 @@ _GATEWAY = Text(
 def replicas(factor: float, buys: Text) -> Candidate:
     """So many servers in place of one; ``factor`` is the load over what one carries."""
     count = max(2, math.ceil(factor * HEADROOM)) if math.isfinite(factor) else 2
-    return act("capacity", "add.replicas", _MORE.format(n=count), buys, _REPLICA_RISK)
+    return act("capacity", "add.replicas", _MORE.format(n=count), buys, _REPLICA_RISK, replicas=str(count))
 
 
 def offered_over_served(case: Situation) -> float:

@@ -128,6 +128,7 @@ def _remedy(case: Situation, cause: Cause, candidate: Candidate) -> Remedy:
         kind=candidate.kind,
         aim=candidate.aim,
         buys=candidate.buys,
+        assume=candidate.assume,
     )
 
 

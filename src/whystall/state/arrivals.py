@@ -1,6 +1,7 @@
 """The load that a server got, rebuilt from its counters: when requests came, how long they were, what they shared.
 
-Arrivals of an interval are its finishes plus the change of running + waiting (method.md, identity I4). Where that sum
+Arrivals of an interval are its finishes plus the change of running + waiting (method.md, identity I4), and those that
+were refused, whose lengths nobody saw: they are taken to be like the others. Where that sum
 stands still while work goes on, the clients wait for their answers and the load is a closed loop of that size.
 Lengths come in the order of first tokens, which under first come first served is the order of arrival.
 """
@@ -56,11 +57,12 @@ def rebuild_load(table: SeriesTable, *, seed: int = 1) -> list[Segment]:
     inside = np.nan_to_num(series.total("num_requests_running") + series.total("num_requests_waiting"))
     finished = np.nan_to_num(increases(series.total("request_success")))
     came = np.maximum(np.round(finished + np.diff(inside)), 0).astype(int)
+    refused = np.nan_to_num(increases(series.total("admission_rejections"))).astype(int)
     rng = random.Random(seed)
     kinds = _kinds(series, rng)
     if not kinds:
         raise TooLittleData("no request got a first token in the recording", "record while requests are served")
-    return _segments(times, inside, came, kinds, rng)
+    return _segments(times, inside, came, refused, kinds, rng)
 
 
 def play_load(engine: Engine, segments: list[Segment], *, seed: int = 1) -> None:
@@ -79,9 +81,15 @@ def play_load(engine: Engine, segments: list[Segment], *, seed: int = 1) -> None
 
 
 def _segments(
-    times: Floats, inside: Floats, came: NDArray[np.int64], kinds: list[Kind], rng: random.Random
+    times: Floats,
+    inside: Floats,
+    came: NDArray[np.int64],
+    refused: NDArray[np.int64],
+    kinds: list[Kind],
+    rng: random.Random,
 ) -> list[Segment]:
-    plateaus = _plateaus(inside, came)
+    # What stands still because the rest is refused is no closed loop.
+    plateaus = [(a, b, size) for a, b, size in _plateaus(inside, came) if not refused[a:b].any()]
     edges = sorted({0, len(came), *(i for a, b, _ in plateaus for i in (a, b))})
     sizes = {a: size for a, _, size in plateaus}
     segments: list[Segment] = []
@@ -95,10 +103,26 @@ def _segments(
         for i in range(first, last) if not clients else ():
             moments = sorted(rng.uniform(times[i], times[i + 1]) for _ in range(came[i]))
             arrivals += [_arrival(t, own[len(arrivals) + k]) for k, t in enumerate(moments)]
+        if refused[first:last].any() and not clients:
+            arrivals = sorted([*arrivals, *_refused(times, refused, first, last, own or recent, rng)], key=_moment)
         used += number
         start, seconds = float(times[first]), float(times[last] - times[first])
         segments.append(Segment(start, seconds, clients, tuple(arrivals), tuple(own) or (kinds[-1],)))
     return segments
+
+
+def _refused(
+    times: Floats, refused: NDArray[np.int64], first: int, last: int, like: list[Kind], rng: random.Random
+) -> list[Arrival]:
+    return [
+        _arrival(rng.uniform(times[i], times[i + 1]), rng.choice(like))
+        for i in range(first, last)
+        for _ in range(refused[i])
+    ]
+
+
+def _moment(arrival: Arrival) -> float:
+    return arrival.t
 
 
 def _arrival(t: float, kind: Kind) -> Arrival:

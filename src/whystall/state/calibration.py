@@ -26,7 +26,10 @@ Floats = NDArray[np.float64]
 _MIN_SAMPLES = 8
 _ROUNDS = 60
 _PULL = 0.02
+_KNOWN_PULL = 0.1  # towards a profile of the same kind of machine: a factor of 1.2 is as much as 2% in every step
 _TIE = 0.03
+_LEAST_NOISE = 0.01  # a fit through few intervals leaves less than any clock
+_UNTOLD = 0.7  # log; a coefficient of which the samples tell nothing
 _HUBER = 0.04  # residuals over 4% count less and less: a stall or a hidden recompute is no property of the step
 _COARSE_STEPS = 20  # intervals with fewer steps are joined, for their edges weigh too much,
 _COARSE_SHARE = 200  # and so are those shorter than this many quick steps
@@ -201,9 +204,10 @@ _LAUNCHES = ("host_mixed_s", "host_eager_s")
 _NOTHING = 1e-12
 
 
-def fit_profile(samples: Sequence[StepSamples], name: str) -> StepProfile:
+def fit_profile(samples: Sequence[StepSamples], name: str, known: StepProfile | None = None) -> StepProfile:
     """Coefficients that make the samples' seconds most likely, robustly (Huber) and in proportion (log).
 
+    ``known`` is a profile of such a machine: what the samples do not tell stays near it.
     ``error_ratio`` of the result is the median absolute relative residual. Raises TooLittleData.
     """
     joined = _together(samples)
@@ -212,8 +216,7 @@ def fit_profile(samples: Sequence[StepSamples], name: str) -> StepProfile:
             f"{len(joined)} intervals of steady work are too few for a fit",
             "record a minute or more with at least two requests running all the time",
         )
-    scale = float(np.quantile(joined.seconds / joined.steps, 0.1)) / _START["floor_s"]
-    first = {name: value * scale for name, value in _START.items()}
+    first = _known_start(known) if known else _scaled_start(joined)
     max_graph_tokens = int(joined.graphs.max())
     if not max_graph_tokens:  # no CUDA graphs: the launches are part of every step
         first |= dict.fromkeys(_LAUNCHES, _NOTHING)
@@ -221,13 +224,64 @@ def fit_profile(samples: Sequence[StepSamples], name: str) -> StepProfile:
     def residuals(logs: Floats) -> Floats:
         return _residuals(logs, joined)
 
-    fitted = _levenberg(np.log(np.asarray(list(first.values()))), residuals, _penalty(list(first), len(joined)))
+    penalty = _penalty(list(first), len(joined), _KNOWN_PULL if known else _PULL)
+    fitted = _levenberg(np.log(np.asarray(list(first.values()))), residuals, penalty)
     values: dict[str, Any] = dict(
         zip(first, [float(v) if v > 2 * _NOTHING else 0.0 for v in np.exp(fitted)], strict=True)
     )
     error = float(np.median(np.abs(residuals(fitted))))
     profile = StepProfile(name=name, floor_s=0.0, token_s=0.0, error_ratio=error, max_graph_tokens=max_graph_tokens)
     return msgspec.structs.replace(profile, mixed_request_s=values["decode_request_s"], **values)
+
+
+def _scaled_start(samples: StepSamples) -> dict[str, float]:
+    scale = float(np.quantile(samples.seconds / samples.steps, 0.1)) / _START["floor_s"]
+    return {name: value * scale for name, value in _START.items()}
+
+
+def _known_start(known: StepProfile) -> dict[str, float]:
+    # The fit has no host of its own for steps that only decode: the longer of both is the floor that shows.
+    start = {name: max(getattr(known, name), _NOTHING) for name in _START}
+    return start | {"floor_s": max(known.floor_s, known.host_s)}
+
+
+def coefficient_draws(samples: StepSamples, profile: StepProfile, count: int, seed: int) -> list[StepProfile]:
+    """``count`` profiles that fit ``samples`` about as well as ``profile``, the fitted one, does (Laplace's approximation).
+
+    What the samples do not tell varies by a factor of two either way. Residuals of neighbouring intervals go together,
+    so the samples weigh less than their number.
+    """
+    names = [name for name in _START if getattr(profile, name) > 2 * _NOTHING]
+    where = [list(_START).index(name) for name in names]
+    full = np.log([max(getattr(profile, name), _NOTHING) for name in _START])
+    x = full[where]
+
+    def residuals(part: Floats) -> Floats:
+        moved = full.copy()
+        moved[where] = part
+        return _residuals(moved, samples)
+
+    r = residuals(x)
+    jacobian = np.stack([(residuals(x + step) - r) / 1e-4 for step in np.eye(len(x)) * 1e-4], axis=1)
+    variance = max(float(np.median(np.abs(r))) * 1.48, _LEAST_NOISE) ** 2 * _correlation(r)
+    information = jacobian.T @ jacobian / variance + np.eye(len(x)) / _UNTOLD**2
+    moves = np.random.default_rng(seed).multivariate_normal(np.zeros(len(x)), np.linalg.inv(information), count)
+    drawn = []
+    for move in moves:
+        values = {name: getattr(profile, name) * float(np.exp(m)) for name, m in zip(names, move, strict=True)}
+        request = values.get("decode_request_s", profile.mixed_request_s)
+        drawn.append(msgspec.structs.replace(profile, **{**values, "mixed_request_s": request}))
+    return drawn
+
+
+def _correlation(residuals: Floats) -> float:
+    """By how much fewer independent residuals there are than residuals: from the first autocorrelation."""
+    if len(residuals) < 3 or not residuals.std() > 0:
+        return 1.0
+    centred = residuals - residuals.mean()
+    rho = float((centred[1:] * centred[:-1]).sum() / (centred**2).sum())
+    rho = min(max(rho, 0.0), 0.8)
+    return (1 + rho) / (1 - rho)
 
 
 def _together(samples: Sequence[StepSamples]) -> StepSamples:
@@ -284,13 +338,13 @@ def _cost(residuals: Floats, moved: Floats, penalty: Floats) -> float:
     return float(huber.sum() + 0.5 * moved @ penalty @ moved)
 
 
-def _penalty(names: Sequence[str], samples: int) -> Floats:
+def _penalty(names: Sequence[str], samples: int, pull: float = _PULL) -> Floats:
     """A weak pull to the start, so that what no sample tells stays there, and one between the two costs of context.
 
     Reading a token of context costs about the same in a step with prefill as in one without (both start alike); where
     all chunks have one size, only that keeps it apart from the cost of attention between prompt tokens.
     """
-    matrix = _PULL**2 * np.eye(len(names))
+    matrix = pull**2 * np.eye(len(names))
     tie = np.zeros(len(names))
     tie[names.index("decode_context_s")], tie[names.index("mixed_context_s")] = 1.0, -1.0
     matrix += samples * _TIE**2 * np.outer(tie, tie)

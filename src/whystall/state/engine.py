@@ -214,6 +214,7 @@ def _state(series: EngineSeries, context: _Context) -> EngineState:
         served_tokens=_first(pages.gauge("generation_tokens")),
         resident_bytes=pages.gauge("process_resident_memory_bytes")[1:],
         subsystems=subsystems(pages),
+        series=series.own(context.keep),
         **fields,
         **context.beside,
     )

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from whystall.emulator.engine.profile import StepProfile
 from whystall.model.configuration import Configuration, IterationColumns
-from whystall.model.recording import Recording
+from whystall.model.recording import Recording, SeriesTable
 from whystall.sources.log import read_iterations
 
 from .calibration import StepSamples, fit_front, fit_profile, step_samples
@@ -60,22 +60,26 @@ def samples_of(recording: Recording, configuration: Configuration) -> StepSample
         recording.metrics,
         cache_tokens=tokens,
         token_budget=int(budget.value) if budget else _USUAL_BUDGET,
-        graph_tokens=_graph_tokens(configuration),
+        graph_tokens=graph_tokens(configuration),
     )
 
 
 def time_between_steps(recording: Recording, configuration: Configuration) -> float | None:
     """Seconds between steps that do not overlap: what the counters' steps take more than the log's ``elapsed``."""
-    iterations = read_iterations(recording.log)
-    if iterations is None or len(iterations.t) < _FEW or configuration.async_scheduling:
+    return None if configuration.async_scheduling else table_gap(recording.metrics, read_iterations(recording.log))
+
+
+def table_gap(table: SeriesTable, iterations: IterationColumns | None) -> float | None:
+    """The same of a table and the steps that its log has; None where either says too little."""
+    if iterations is None or len(iterations.t) < _FEW:
         return None
-    series = split_engines(recording.metrics)[0]
+    series = split_engines(table)[0]
     running = series.total("num_requests_running")
     steps = increases(series.total("iteration_tokens_total", "count"))
     busy = (np.minimum(running[:-1], running[1:]) >= 1) & (steps > 0)
     if busy.sum() < _FEW:
         return None
-    taken = float(np.diff(recording.metrics.times)[busy].sum() / steps[busy].sum())
+    taken = float(np.diff(table.times)[busy].sum() / steps[busy].sum())
     return max(taken - float(iterations.elapsed_s.mean()), 0.0)
 
 
@@ -110,7 +114,8 @@ def _depth(iterations: IterationColumns) -> NDArray[np.float64]:
     return depth
 
 
-def _graph_tokens(configuration: Configuration) -> int:
+def graph_tokens(configuration: Configuration) -> int:
+    """The largest captured batch, 0 where steps run without CUDA graphs."""
     if configuration.enforce_eager or configuration.device == "cpu":
         return 0
     return int(configuration.max_graph_batch or _USUAL_GRAPHS)

@@ -37,6 +37,12 @@ class EngineSeries:
         """The value of a row's label, "" where it has none of that name."""
         return self._table.keys[row].label(name)
 
+    def own(self, keep: NDArray[np.int64]) -> SeriesTable:
+        """The table of these series alone, at the scrapes ``keep``."""
+        rows = sorted({row for found in self._rows.values() for row in found})
+        keys = tuple(self._table.keys[row] for row in rows)
+        return SeriesTable(self._table.times[keep], keys, self._table.values[rows][:, keep])
+
     def total(self, name: str, part: str = "value", **labels: str) -> Floats:
         """Sum over the matching series at each scrape, NaN where none of them was on the page."""
         return self._sum(self.rows(name, part, **labels))

@@ -19,6 +19,7 @@ from .engine import Engine
 from .request import Request
 
 _MAX_TRACE_ROWS = 2_000_000
+RETRY_S = 1.0  # until a client whose request was refused sends again
 
 
 class LengthClass(msgspec.Struct, frozen=True):
@@ -87,7 +88,7 @@ class Load:
 
     def play(self, engine: Engine, phases: Sequence[Phase]) -> None:
         """Run ``engine`` from now through all phases."""
-        engine.on_finish = engine.on_refused = self._answered
+        engine.on_finish, engine.on_refused = self._answered, self._refused
         start = engine.now
         for phase in phases:
             phase.check()
@@ -151,6 +152,10 @@ class Load:
         client = self._clients.pop(request, None)
         if client is not None:
             self._next(client, t + client.phase.think_s)
+
+    def _refused(self, request: Request, t: float) -> None:
+        # A client that came back at once would be refused at once, without end.
+        self._answered(request, t + RETRY_S)
 
 
 class _Client:

@@ -18,6 +18,7 @@ from whystall.emulator.engine.engine import Engine
 from whystall.emulator.engine.options import EngineOptions
 from whystall.emulator.engine.profile import StepProfile
 from whystall.emulator.engine.request import Request
+from whystall.emulator.engine.workload import RETRY_S
 
 from .frontend import FrontEnd
 from .gpu import GpuGauge
@@ -200,7 +201,8 @@ class Deployment:
         if self.refusal():
             self.served("/v1/completions", "POST", "5xx", _REFUSAL_S)
             self._unserved(request, request.arrival + _REFUSAL_S, "http 503")
-            self.traffic.answered(request, request.arrival)
+            # A client that came back at once would be refused at once, without end.
+            self.at(request.arrival + RETRY_S, lambda d, now: d.traffic.answered(request, now))
             return
         self.submit(request, self.choose())
 
