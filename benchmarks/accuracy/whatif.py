@@ -36,7 +36,7 @@ from whystall.model.prediction import Prediction
 from whystall.pipeline import diagnose, states_of
 from whystall.remedies.whatif import WhatIfAsked
 from whystall.remedies.whatif.play import figures
-from whystall.remedies.whatif.predict import predict, stage_of
+from whystall.remedies.whatif.prediction import predict, stage_of
 from whystall.remedies.whatif.verdict import EFFECT, FELT_S, MARGIN
 from whystall.sources.files.recording import read_recording
 from whystall.state.histograms import mean_of

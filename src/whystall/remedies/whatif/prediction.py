@@ -18,7 +18,7 @@ from whystall.remedies.rules import Refusal, may_start, setup_of
 
 from .assume import assumed, assumption
 from .express import Expressed, expressed
-from .play import Figures, draws_of, runs
+from .play import DRAWS, Figures, draws_of, runs
 from .subject import Subject, subject_of
 from .variant import Draw, Variant
 from .verdict import advice, binds_next, judged, metrics_of, off_by, reason, sampled
@@ -77,11 +77,11 @@ class Stage(msgspec.Struct, frozen=True):
     baseline: tuple[Figures, ...]
 
 
-def stage_of(diagnosis: Diagnosis, state: EngineState, slo: Slo | None = None) -> Stage:
-    """Raises TooLittleData where the window does not say enough for a prediction."""
+def stage_of(diagnosis: Diagnosis, state: EngineState, slo: Slo | None = None, count: int = DRAWS) -> Stage:
+    """The server as it is, played ``count`` times. Raises TooLittleData where the window does not say enough for it."""
     with np.errstate(all="ignore"):  # sums of damaged values overflow; every use leaves out what is not finite
         subject = subject_of(diagnosis, state, slo)
-        draws = draws_of(subject)
+        draws = draws_of(subject, count)
         return Stage(subject, tuple(draws), tuple(runs(subject, Variant(subject.options), draws)))
 
 
