@@ -11,6 +11,9 @@ from .phrases import say, say_or
 from .printable import clean
 from .similar import similar_table, tried_text
 from .titles import cause_title
+from .whatif_phrases import WHATIF_PHRASES
+
+TELLING = ("ttft_p95", "itl_p95", "tokens_per_s")  # of a prediction's metrics, those that stand beside a remedy
 
 
 def tables(diagnosis: Diagnosis, lang: str) -> tuple[Table, ...]:
@@ -61,10 +64,6 @@ def _remedy(remedy: Remedy, lang: str) -> tuple[str, ...]:
     text = clean(remedy.text.in_(lang))
     note = restart_note(remedy, lang)
     shown = text.rstrip(".。") if note else text
-    effects = [
-        say("effect_value", lang, name=metric_title(name, lang), **_range(low=r.low, mid=r.mid, high=r.high))
-        for name, r in remedy.effect.items()
-    ]
     words = (remedy.buys, remedy.risk, remedy.undo)
     buys, risk, undo = (clean(text.in_(lang)) for text in words)
     return (
@@ -72,11 +71,23 @@ def _remedy(remedy: Remedy, lang: str) -> tuple[str, ...]:
         flags_text(remedy, lang),
         kind_text(remedy, lang),
         buys,
-        ", ".join(effects),
+        effect_text(remedy, lang),
         tried_text(remedy.tried, lang),
         risk,
         undo,
     )
+
+
+def effect_text(remedy: Remedy, lang: str) -> str:
+    """What it would do, as far as somebody computed it; of a prediction the advice and the metrics that tell it."""
+    shown = {name: r for name, r in remedy.effect.items() if remedy.prediction is None or name in TELLING}
+    effects = [
+        say("effect_value", lang, name=metric_title(name, lang), **_range(low=r.low, mid=r.mid, high=r.high))
+        for name, r in shown.items()
+    ]
+    if remedy.prediction is not None:
+        effects.insert(0, WHATIF_PHRASES[f"advice_{remedy.prediction.advice}"].in_(lang))
+    return say("comma", lang).join(effects)
 
 
 def flags_text(remedy: Remedy, lang: str) -> str:

@@ -2,6 +2,7 @@ import msgspec
 
 import findings
 from whystall.model.diagnosis import Coverage, Identity, Missing, NotOffered, Range, Remedy, RuledOut
+from whystall.model.prediction import BindsNext, Prediction, ProfileUsed
 from whystall.model.text import Text
 from whystall.reports.outlining_tables import tables
 
@@ -29,6 +30,15 @@ def test_a_remedy_says_flag_effect_and_restart_once():
     assert table.rows == (("Use fp8 (needs a restart)", "--kv-cache-dtype fp8", "TTFT p95 -50% (-60% to -30%)"),)
     named = msgspec.structs.replace(remedy, text=Text("Use --kv-cache-dtype fp8"), restart=False)
     assert of(remedies=(named,))["remedies"].rows[0][0] == "Use --kv-cache-dtype fp8"
+
+
+def test_a_predicted_remedy_says_the_advice_and_what_tells_it():
+    used = ProfileUsed("window", "fitted", 0.01, Text("fitted"))
+    found = Prediction({}, (), 0.9, 0.0, "recommend", Text("it helps"), BindsNext("", Text("nothing")), used, 20)
+    effect = {"ttft_p95": Range(-0.6, -0.5, -0.3), "e2e_p95": Range(-0.6, -0.5, -0.3)}
+    remedy = Remedy("r", Text("Do."), {"--enable-dbo": "true"}, effect, restart=False, prediction=found)
+    row = of("zh", remedies=(remedy,))["remedies"].rows[0]
+    assert "建议、TTFT p95 -50%（-60% 至 -30%）" in row
 
 
 def test_a_flag_is_shown_as_it_is_typed():
