@@ -163,7 +163,7 @@ class Book:
 
 def _encoded(case: Case) -> bytes:
     """The case as JSON, tried: a NaN becomes null, which is no number when it is read back. Better refused than damaged."""
-    body = msgspec.json.encode(case, enc_hook=both_languages)
+    body = msgspec.json.encode(msgspec.structs.replace(case, wording=None), enc_hook=both_languages)
     if len(body) > MAX_CASE_BYTES:
         raise TooLarge(f"the case takes {len(body):,} bytes, over {MAX_CASE_BYTES:,}", "Keep less evidence in it.")
     try:

@@ -38,7 +38,7 @@ def case_of(diagnosis: Diagnosis, now: float, origin: str = "diagnose") -> Case:
         signature=signature_of(diagnosis),
         verdict=diagnosis.verdict,
         headline=diagnosis.headline,
-        diagnosis=plain(msgspec.structs.replace(diagnosis, similar=(), engines=())),
+        diagnosis=plain(msgspec.structs.replace(diagnosis, similar=(), wording=None, engines=())),
         remedy=diagnosis.remedies[0] if diagnosis.remedies and not healthy else None,
         steps=_steps(diagnosis, now),
         origin=origin,

@@ -21,6 +21,7 @@ from whystall.model.text import Text
 from whystall.reports.cases import CASE_FORMATS, case_json, render_cases, render_similar
 from whystall.reports.postmortem_text import POSTMORTEM_FORMATS, render_postmortem
 
+from .explaining import Explainer, explain_options
 from .keeping import store_path
 from .language import language
 from .options import CONFIG, LANG, STORE, output_options
@@ -66,10 +67,11 @@ def list_(outcome: CaseOutcome | None, limit: int, path: Path, output: Output) -
 @cases.command()
 @click.argument("id", type=int)
 @_stored
+@explain_options
 @output_options(CASE_FORMATS)
-def show(id: int, path: Path, output: Output) -> int:
+def show(id: int, path: Path, explainer: Explainer, output: Output) -> int:
     """Show one case."""
-    case = _case(path, id)
+    case = explainer.case(_case(path, id), output.lang)
     output.write(case_json(case, output.lang) if output.format == "json" else _report(case, output, path))
     return 0
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
+import msgspec
 
 from whystall import pipeline
 from whystall.model.diagnosis import Verdict
@@ -12,6 +13,7 @@ from whystall.profiles.figures import TraceFigures
 from whystall.reports import render
 
 from .collecting import recording_of
+from .explaining import Explainer, explain_options
 from .keeping import keep as keep_case
 from .keeping import past_cases, store_path
 from .options import STORE, output_options, reading_options
@@ -33,6 +35,7 @@ EXIT_CODES: dict[Verdict, int] = {"healthy": 0, "bottleneck": 1, "unknown": 3}
 @click.option("--predict", is_flag=True, help="Predict what the first remedies would do; takes some seconds more.")
 @click.option("--keep", is_flag=True, help="Keep it as a case.")
 @STORE
+@explain_options
 @reading_options()
 @output_options()
 def diagnose(
@@ -41,6 +44,7 @@ def diagnose(
     predict: bool,
     keep: bool,
     store: Path | None,
+    explainer: Explainer,
     asked: Asked,
     output: Output,
 ) -> int:
@@ -57,6 +61,7 @@ def diagnose(
     finding = pipeline.diagnose(recording_of(reading, output.lang), reading.slo, figures, past, predicted=predict)
     if keep:
         keep_case(finding.diagnosis, store_path(store, asked.settings), output.lang)
+    finding = msgspec.structs.replace(finding, diagnosis=explainer.diagnosis(finding.diagnosis, output.lang))
     output.write(render(finding, output.format, output.lang, output.width, output.colour))
     return EXIT_CODES[finding.diagnosis.verdict]
 

@@ -107,8 +107,11 @@ def _path(text: str) -> Path | None:
 
 def _token(file: Path | None) -> str:
     """The bearer token, from a file or the environment: never from the command line, which every user can list."""
-    if file is None:
-        return os.environ.get(TOKEN_VARIABLE, "").strip()
+    return os.environ.get(TOKEN_VARIABLE, "").strip() if file is None else token_of(file)
+
+
+def token_of(file: Path) -> str:
+    """The token that a file holds. Raises :class:`~whystall.errors.UsageError` where it holds no single one."""
     try:
         token = file.read_text(encoding="ascii").strip()
     except OSError as error:

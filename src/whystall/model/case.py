@@ -11,6 +11,7 @@ from .diagnosis import Diagnosis, Engine, Remedy, SimilarCase, Tried, Verdict
 from .prediction import Prediction
 from .text import LANGUAGES, Text, decode_hook
 from .trial import Trial
+from .wording import Wording
 
 CaseOutcome = Literal["open", "kept", "rolled_back", "not_changed", "recovered"]
 StepId = Literal[
@@ -89,6 +90,7 @@ class Case(msgspec.Struct, frozen=True):
     notes: tuple[CaseNote, ...] = ()
     claims: tuple[Claim, ...] = ()
     origin: str = "diagnose"
+    wording: Wording | None = None  # as it is shown; no book keeps it
     schema: Literal["whystall.case/1"] = "whystall.case/1"
 
 

@@ -11,6 +11,7 @@ import msgspec
 
 from .prediction import Prediction, Range
 from .text import Text
+from .wording import Wording
 
 SCHEMA: Literal["whystall.diagnosis/1"] = "whystall.diagnosis/1"
 Verdict = Literal["healthy", "bottleneck", "unknown"]
@@ -251,5 +252,6 @@ class Diagnosis(msgspec.Struct, frozen=True):
     memory: GpuMemory | None = None
     warnings: tuple[Notice, ...] = ()
     similar: tuple[SimilarCase, ...] = ()
+    wording: Wording | None = None
     engines: tuple[Diagnosis, ...] = ()
     schema: Literal["whystall.diagnosis/1"] = SCHEMA

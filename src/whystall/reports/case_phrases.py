@@ -30,6 +30,16 @@ CASE_PHRASES: dict[str, Text] = {
     "success_helped": Text("Helped", "有效次数"),
     "success_value": Text("{helped} of {of}", "{of} 次中 {helped} 次"),
     "similar_none": Text("No kept case is like case {id}", "没有与案例 {id} 相似的既往案例"),
+    # an answer in other words
+    "worded": Text("In other words", "换句话说"),
+    "worded_by": Text(
+        "Worded by {by} at {host}; its figures were checked against the diagnosis, which it did not make.",
+        "由 {host} 的 {by} 表述；其中的数字已对照诊断核对，诊断并非由它作出。",
+    ),
+    "worded_rejected": Text(
+        "These are our own words; those of the model at {host} were not taken: {why}",
+        "以上为我们自己的表述；未采用 {host} 模型的回答：{why}",
+    ),
     # post-mortem
     "pm_title": Text("Post-mortem of case {id}", "案例 {id} 复盘"),
     "pm_opened": Text("Opened", "开始"),

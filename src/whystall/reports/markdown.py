@@ -58,7 +58,12 @@ def answer_lines(page: Outline, level: int) -> list[str]:
 def body(page: Outline) -> list[str]:
     """All sections under the answer."""
     lang = page.lang
-    parts = section(page.table("warnings")) + section(page.engines) + causes(page, 2)
+    parts = (
+        worded(page.wording, page.worded_by, lang)
+        + section(page.table("warnings"))
+        + section(page.engines)
+        + causes(page, 2)
+    )
     if page.impact:
         note = f" ({escaped(page.impact_note)})" if page.impact_note else ""
         parts += [f"## {page.impact_title}{note}", facts(page.impact)]
@@ -68,6 +73,11 @@ def body(page: Outline) -> list[str]:
     for id in ("limits", "identities"):
         parts += section(page.table(id))
     return parts + memory(page.memory, lang) + coverage(page)
+
+
+def worded(wording: tuple[str, ...], by: str, lang: str) -> list[str]:
+    """The answer in other words, or nothing where it was not worded."""
+    return [f"## {say('worded', lang)}", *map(escaped, wording), f"*{escaped(by)}*"] if wording else []
 
 
 def section(table: Table | None) -> list[str]:

@@ -109,6 +109,8 @@ class Outline(msgspec.Struct, frozen=True):
     signals: str
     unknown_names: str
     engines: Table | None = None
+    wording: tuple[str, ...] = ()  # paragraphs: the answer in other words
+    worded_by: str = ""
     others: tuple[Outline, ...] = ()
 
     def table(self, id: str) -> Table | None:

@@ -12,6 +12,7 @@ from .outlining_causes import cause_blocks, evidence_rows
 from .outlining_tables import tables
 from .phrases import say, say_or
 from .printable import clean
+from .worded import paragraphs, told_by
 
 IMPACT_UNITS = {
     "ttft_p95_s": "s",
@@ -50,6 +51,8 @@ def outline(finding: Finding, lang: str) -> Outline:
         or say("signals_none", lang),
         unknown_names=_unknown_names(diagnosis.coverage.unknown_names, lang),
         engines=_engines(diagnosis, lang),
+        wording=paragraphs(diagnosis.wording),
+        worded_by=told_by(diagnosis.wording, lang),
         others=others,
     )
 

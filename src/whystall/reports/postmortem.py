@@ -18,6 +18,7 @@ from .postmortem_actions import actions
 from .postmortem_proof import Done, Proof, done, proof
 from .printable import clean
 from .similar import outcome_text
+from .worded import paragraphs, told_by
 
 MOST_WHYS = 7  # the chain of the limit and of what set it off; more is no chain any more
 
@@ -44,6 +45,8 @@ class Postmortem(msgspec.Struct, frozen=True):
     actions: tuple[str, ...]
     claims: Table | None
     notes: Table | None
+    wording: tuple[str, ...] = ()
+    worded_by: str = ""
 
 
 def postmortem(case: Case, lang: str) -> Postmortem:
@@ -71,6 +74,8 @@ def postmortem(case: Case, lang: str) -> Postmortem:
         actions=actions(case, found, lang),
         claims=_or_none(_claims(case, lang)),
         notes=_or_none(_notes(case, lang)),
+        wording=paragraphs(case.wording),
+        worded_by=told_by(case.wording, lang),
     )
 
 

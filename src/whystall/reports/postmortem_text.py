@@ -9,11 +9,11 @@ from whystall.errors import UsageError
 from whystall.model.case import Case
 
 from .line import Line
-from .markdown import code, escaped, facts, grid, joined
+from .markdown import code, escaped, facts, grid, joined, worded
 from .outline import Table, WhyRow
 from .phrases import say
 from .postmortem import Postmortem, postmortem
-from .text import VERDICT_STYLES, facts_grid, heading, printed, table_section
+from .text import VERDICT_STYLES, facts_grid, heading, printed, table_section, worded_section
 
 POSTMORTEM_FORMATS = ("markdown", "html", "text")
 
@@ -40,6 +40,7 @@ def _markdown(page: Postmortem) -> list[str]:
         f"{say('case_outcome', lang)}{say('colon', lang)}{escaped(page.outcome)}",
         f"*{escaped(page.example)}*" if page.example else "",
         facts(page.facts, code),
+        *worded(page.wording, page.worded_by, lang),
         *_table(page.seen),
         *_table(page.timeline),
         f"## {say('pm_whys', lang)}",
@@ -79,7 +80,13 @@ def _text(page: Postmortem) -> list[RenderableType]:
     outcome = Line(say("case_outcome", lang) + say("colon", lang) + page.outcome)
     parts: list[RenderableType] = [Line(page.title, style="bold"), verdict, outcome]
     parts += [Line(page.example, style="italic")] if page.example else []
-    parts += [Line(""), facts_grid(page.facts), *table_section(page.seen), *_steps(page.timeline)]
+    parts += [
+        Line(""),
+        facts_grid(page.facts),
+        *worded_section(page.wording, page.worded_by, lang),
+        *table_section(page.seen),
+        *_steps(page.timeline),
+    ]
     parts += [heading(say("pm_whys", lang)), *(_why(at, why) for at, why in enumerate(page.whys, 1))]
     parts += [_indented(page.whys_note), *table_section(page.ruled_out)]
     parts += [heading(say("pm_done", lang)), _indented(page.done.text), facts_grid(page.done.facts, indent=4)]

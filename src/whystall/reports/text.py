@@ -74,6 +74,7 @@ class Hanging:
 
 def _report(finding: Finding, page: Outline, width: int) -> Group:
     parts: list[RenderableType] = [*_answer(page.answer, width), Line(""), facts_grid(page.facts)]
+    parts += worded_section(page.wording, page.worded_by, page.lang)
     parts += _body(finding, page, width)
     for other in page.others:
         parts += [Line(""), Rule(Line(say("other_engine", page.lang, id=other.name)), style="dim"), Line("")]
@@ -98,6 +99,15 @@ def _body(finding: Finding, page: Outline, width: int) -> list[RenderableType]:
     if page.memory:
         parts += _memory(page.memory, page.lang)
     return parts + _coverage(page)
+
+
+def worded_section(wording: tuple[str, ...], by: str, lang: str) -> list[RenderableType]:
+    """The answer in other words, or nothing where it was not worded."""
+    if not wording:
+        return []
+    parts: list[RenderableType] = [heading(say("worded", lang))]
+    parts += [Padding(Line(part), (0 if at == 0 else 1, 0, 0, 2)) for at, part in enumerate(wording)]
+    return [*parts, Padding(Line(by, style="dim"), (0, 0, 0, 2))]
 
 
 def _noted(title: str, note: str, lang: str) -> str:

@@ -90,12 +90,21 @@ class Session:
             raise self._named(error) from None
         raise NotMetrics(f"{self.address.base} redirects in a circle", "give the address that it redirects to")
 
-    async def post(self, path: str, body: object = None, timeout_s: float | None = None) -> Answer:
+    async def post(
+        self, path: str, body: object = None, timeout_s: float | None = None, limit: int = LIMIT_BYTES
+    ) -> Answer:
         """Send ``body`` (JSON, or none) to ``path`` once; no redirect is followed. For what the user has allowed only."""
-        return await self.send("POST", path, body, timeout_s=timeout_s)
+        return await self.send("POST", path, body, timeout_s=timeout_s, limit=limit)
 
     async def send(
-        self, method: str, path: str, body: object = None, *, kind: str = "", timeout_s: float | None = None
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        *,
+        kind: str = "",
+        timeout_s: float | None = None,
+        limit: int = LIMIT_BYTES,
     ) -> Answer:
         """As :meth:`post` by any ``method``; ``kind`` is the body's media type where it is another kind of JSON."""
         assert self._client is not None, "enter the session first"
@@ -107,7 +116,7 @@ class Session:
             async with sending as response:
                 received = time.monotonic()
                 name, encoding = self.address.base, response.headers.get("Content-Encoding", "")
-                content = await read_body(response.content.iter_any(), encoding, name, LIMIT_BYTES)
+                content = await read_body(response.content.iter_any(), encoding, name, limit)
                 headers = {key.lower(): value for key, value in response.headers.items()}
                 return Answer(response.status, headers, content, received)
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
