@@ -12,6 +12,7 @@ from whystall.model.text import Text
 from whystall.state.histograms import mean_of
 
 from .scene import Scene
+from .symptoms import client_gap
 from .thresholds import level, ramp
 from .wording import span
 
@@ -45,14 +46,11 @@ def _errors(scene: Scene) -> Iterator[Evidence]:
 
 
 def _gap(scene: Scene) -> Iterator[Evidence]:
-    """Client TTFT less server TTFT: network, proxy and the client itself. Means of the same window, no queue between."""
-    view = scene.state.client
-    assert view is not None
-    mine = view.rows.ttft_s[np.isfinite(view.rows.ttft_s)]
-    theirs = mean_of(scene.state.ttft)
-    if len(mine) < 10 or not math.isfinite(theirs):
+    """Client TTFT less server TTFT, of the requests of the incident: network, proxy and the client itself."""
+    gaps = client_gap(scene.state)
+    gap, theirs = scene.mean(gaps), mean_of(scene.state.ttft, scene.inside)
+    if not (math.isfinite(gap) and math.isfinite(theirs)):
         return
-    gap = float(mine.mean()) - theirs
     text = Text(
         "the client's mean TTFT is {gap} {side} the server's {theirs}",
         "客户端的平均 TTFT 比服务器的 {theirs} {side} {gap}",
@@ -65,11 +63,17 @@ def _gap(scene: Scene) -> Iterator[Evidence]:
 
 
 def _stream(scene: Scene) -> Iterator[Evidence]:
-    """Client ITL against the engine's: a proxy that buffers hands tokens on in clumps, faster than they were made."""
+    """Client ITL against the engine's: a proxy that buffers hands tokens on in clumps, faster than they were made.
+
+    An even spacing says little against a buffer (it may hold only the first piece), so it speaks against weakly.
+    """
     view = scene.state.client
     assert view is not None
-    mine = view.rows.itl_p50_s[np.isfinite(view.rows.itl_p50_s)]
-    theirs = mean_of(scene.state.itl)
+    came = view.rows.sent + view.rows.ttft_s - scene.state.start
+    at = np.searchsorted(scene.state.t_end, came)
+    inside = (at < len(scene.state.dt)) & scene.inside[np.minimum(at, len(scene.state.dt) - 1)]
+    mine = view.rows.itl_p50_s[inside & np.isfinite(view.rows.itl_p50_s)]
+    theirs = mean_of(scene.state.itl, scene.inside)
     if len(mine) < 10 or not theirs > 0:
         return
     times = float(np.median(mine)) / theirs
@@ -77,7 +81,8 @@ def _stream(scene: Scene) -> Iterator[Evidence]:
         "the client's median ITL is {times:.2f} times the server's mean",
         "客户端 ITL 中位数是服务器平均值的 {times:.2f} 倍",
     )
-    yield scene.evidence("client.clumps", times, "ratio", ramp(times, 0.6, 0.3), text.format(times=times), "client")
+    strength = max(-0.5, ramp(times, 0.6, 0.3))
+    yield scene.evidence("client.clumps", times, "ratio", strength, text.format(times=times), "client")
 
 
 def _send_lag(scene: Scene) -> Iterator[Evidence]:

@@ -12,7 +12,7 @@ from whystall.model.slo import Slo
 
 from .bounds import bounds
 from .silence import Silence, longest_silence
-from .smoothing import runs
+from .smoothing import joined, runs
 from .symptoms import symptoms, usual_itl
 from .thresholds import level
 
@@ -112,7 +112,7 @@ def _episodes(state: EngineState, flags: dict[str, Bools], slo: Slo | None) -> l
     """
     rest = np.logical_or.reduce([flag for kind, flag in flags.items() if kind != "stall"]) & ~flags["stall"]
     severity = np.add.reduce([_WEIGHTS[kind] * flag * state.dt for kind, flag in flags.items()])
-    stretches = _with_aftermath(_joined(state, flags["stall"]), _joined(state, rest))
+    stretches = _with_aftermath(joined(state, flags["stall"]), joined(state, rest))
     found = [(a, b, float(severity[a:b].sum())) for a, b in stretches]
     return [episode for episode in found if _lasts(state, flags, slo, episode[0], episode[1])]
 
@@ -125,18 +125,6 @@ def _with_aftermath(stalls: list[tuple[int, int]], rest: list[tuple[int, int]]) 
         left = [stretch for stretch in left if stretch not in after]
         whole.append((start, max([stop, *(b for _, b in after)])))
     return [*whole, *left]
-
-
-def _joined(state: EngineState, flagged: Bools) -> list[tuple[int, int]]:
-    """Runs of flagged intervals, joined over short gaps."""
-    gap = max(level("episode_gap"), 2.5 * float(np.median(state.dt))) if len(state.dt) else 0.0
-    joined: list[tuple[int, int]] = []
-    for start, stop in runs(flagged):
-        if joined and state.t_start[start] - state.t_end[joined[-1][1] - 1] <= gap:
-            joined[-1] = (joined[-1][0], stop)
-        else:
-            joined.append((start, stop))
-    return joined
 
 
 def _lasts(state: EngineState, flags: dict[str, Bools], slo: Slo | None, start: int, stop: int) -> bool:

@@ -13,7 +13,7 @@ from whystall.state.histograms import count_above, count_of, mean_of
 
 from .scene import Scene
 from .smoothing import runs
-from .symptoms import front_residual, stepping_ratio, usual_itl
+from .symptoms import front_residual, near_standstill, stepping_ratio, usual_itl
 from .thresholds import level, ramp
 from .wording import span
 
@@ -131,6 +131,7 @@ def _host_gap(scene: Scene) -> Iterator[Evidence]:
     if gpu is None:
         return
     running = scene.inside & (scene.state.running_start > 0) & (scene.state.running_end > 0)
+    running &= ~near_standstill(scene.state)
     util, stepping = scene.mean(gpu.util_ratio, running), scene.mean(stepping_ratio(scene.state), running)
     step = scene.ratio(scene.state.dt, scene.state.steps, running)
     if not all(map(math.isfinite, (util, stepping, step))):

@@ -7,6 +7,8 @@ from numpy.typing import NDArray
 
 from whystall.model.engine_state import EngineState
 
+from .thresholds import level
+
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
@@ -60,3 +62,15 @@ def runs(flags: Bools) -> list[tuple[int, int]]:
     """Runs of True as half-open index pairs."""
     edges = np.diff(np.concatenate(([0], flags.astype(np.int8), [0])))
     return list(zip(np.flatnonzero(edges == 1).tolist(), np.flatnonzero(edges == -1).tolist(), strict=True))
+
+
+def joined(state: EngineState, flagged: Bools) -> list[tuple[int, int]]:
+    """Runs of flagged intervals, joined over short gaps."""
+    gap = max(level("episode_gap"), 2.5 * float(np.median(state.dt))) if len(state.dt) else 0.0
+    joined: list[tuple[int, int]] = []
+    for start, stop in runs(flagged):
+        if joined and state.t_start[start] - state.t_end[joined[-1][1] - 1] <= gap:
+            joined[-1] = (joined[-1][0], stop)
+        else:
+            joined.append((start, stop))
+    return joined

@@ -7,11 +7,11 @@ from numpy.typing import NDArray
 
 from whystall.model.engine_state import EngineState, HistogramDelta
 from whystall.model.slo import Slo
-from whystall.state.histograms import bucket_counts, mean_of, means, quantile_of
+from whystall.state.histograms import bucket_counts, means, quantile_of
 
 from .bounds import bounds
 from .silence import gaps
-from .smoothing import SMOOTH_S, around, cumulative, keep_runs, runs, smooth_mean, smooth_rate, window_edges
+from .smoothing import SMOOTH_S, around, cumulative, joined, keep_runs, runs, smooth_mean, smooth_rate, window_edges
 from .thresholds import level
 
 Floats = NDArray[np.float64]
@@ -55,17 +55,26 @@ def contrasted(state: EngineState) -> Bools:
 
 
 def _late_at_the_client(state: EngineState, wait_s: float) -> Bools:
-    """Intervals with requests whose first tokens the client, over the whole window, gets well after the server sent them.
+    """Intervals around which the client gets first tokens well after the server sent them."""
+    return _positive(client_gap(state) > wait_s)
 
-    One figure for the window: by interval the client's rows (by sending) and the server's means (by first token) are of
-    different requests.
+
+def client_gap(state: EngineState) -> Floats:
+    """Seconds by which the client's mean TTFT exceeds the server's, by interval; NaN where too few are to be compared.
+
+    Both speak of the requests whose first token came around the interval: the client's rows are placed by when that token
+    reached it, not by when they were sent. A client that saw under half of them speaks of a part of the traffic only.
     """
     view = state.client
-    if view is None:
-        return np.zeros(len(state.dt), dtype=bool)
-    seen = view.rows.ttft_s[np.isfinite(view.rows.ttft_s)]
-    late = len(seen) >= level("front_requests") and float(seen.mean()) - mean_of(state.ttft) > wait_s
-    return (view.sent > 0) & late
+    if view is None or not len(state.dt):
+        return np.full(len(state.dt), np.nan)
+    edges = np.concatenate((state.t_start[:1], state.t_end)) + state.start
+    count, _ = np.histogram(view.rows.sent + view.rows.ttft_s, edges)
+    total, _ = np.histogram(view.rows.sent + view.rows.ttft_s, edges, weights=np.nan_to_num(view.rows.ttft_s))
+    seen, theirs = around(state, count.astype(float)), around(state, state.ttft.count)
+    comparable = (seen >= level("front_requests")) & (theirs >= level("front_requests")) & (seen >= theirs / 2)
+    gap = smooth_mean(state, total, count.astype(float)) - smooth_mean(state, state.ttft.sum, state.ttft.count)
+    return np.where(comparable, gap, np.nan)
 
 
 def queue_delay(state: EngineState) -> Floats:
@@ -179,13 +188,27 @@ def front_residual(state: EngineState) -> Floats:
     finish in the order of their first tokens). The smaller residual counts, and only intervals without a queue and
     away from standstills: who comes during one waits outside the engine's view.
     """
-    calm = (queue_delay(state) < level("felt_wait") / 4) & ~_near(state, stalled(state) | frozen_tokens(state))
+    calm = (queue_delay(state) < level("felt_wait") / 4) & ~near_standstill(state)
     enough = around(state, state.ttft.count) >= level("front_requests")
     ttft = smooth_mean(state, state.ttft.sum, state.ttft.count)
     parts = smooth_mean(state, state.queue.sum, state.queue.count)
     parts = parts + smooth_mean(state, state.prefill.sum, state.prefill.count)
     smaller = np.fmin(ttft - parts, _residual_by_order(state))
-    return np.where(calm & enough, smaller - step_wait(state), np.nan)
+    return np.where(calm & enough, np.fmin(smaller, _residual_of_most(state, parts)) - step_wait(state), np.nan)
+
+
+def _residual_of_most(state: EngineState, parts: Floats) -> Floats:
+    """The upper edge of the median TTFT's bucket less the mean queue and prefill, by interval.
+
+    A slow front end slows all requests. Where a few waited for something else (a first kernel to compile), the mean is far
+    above what most saw. Infinite where the histogram has no such edge.
+    """
+    if not len(state.ttft.bounds):
+        return np.full(len(state.dt), np.inf)
+    counts = np.stack([around(state, column) for column in np.nan_to_num(state.ttft.counts).T], axis=1)
+    below = np.cumsum(counts, axis=1)
+    edges = np.concatenate((state.ttft.bounds, [np.inf]))
+    return np.asarray(edges[np.argmax(2 * below >= below[:, -1:], axis=1)] - parts)
 
 
 def _near(state: EngineState, flags: Bools) -> Bools:
@@ -232,11 +255,44 @@ def _residual_by_order(state: EngineState) -> Floats:
 
 
 def host_gap(state: EngineState) -> Bools:
-    """Intervals in which the engine steps without a pause and the GPU is idle for most of it."""
+    """Intervals in which the engine steps without a pause and the GPU's idle time is a loss (see ``idle_lost``)."""
     if state.gpu is None:
         return np.zeros(len(state.dt), dtype=bool)
-    busy = stepping_ratio(state) > level("stepping")
-    return _positive((state.gpu.util_ratio < level("gpu_idle")) & busy & (state.running_start > 0))
+    busy = (stepping_ratio(state) > level("stepping")) & (state.running_start > 0) & ~near_standstill(state)
+    itl = smooth_mean(state, state.itl.sum, state.itl.count)
+    return _sustained(state, _positive(idle_lost(state.gpu.util_ratio, itl) & busy))
+
+
+def _sustained(state: EngineState, gaps: Bools) -> Bools:
+    """The stretches of idle intervals that are seen for long enough, and lose over the whole stretch too.
+
+    Single intervals below the line are the gauge's dither.
+    """
+    assert state.gpu is not None
+    kept = np.zeros(len(gaps), dtype=bool)
+    for start, stop in joined(state, gaps):
+        part = slice(start, stop)
+        util, dt, tokens = state.gpu.util_ratio[part], state.dt[part], np.nansum(state.itl.count[part])
+        seen = np.isfinite(util)
+        if dt[gaps[part]].sum() < level("episode_min") or not tokens > 0:
+            continue
+        busy = float((util[seen] * dt[seen]).sum() / dt[seen].sum())
+        kept[part] = gaps[part] & idle_lost(busy, float(np.nansum(state.itl.sum[part]) / tokens))
+    return kept
+
+
+def near_standstill(state: EngineState) -> Bools:
+    """Intervals within some seconds of a standstill, in which means speak of it and not of the time around it."""
+    return _near(state, stalled(state) | frozen_tokens(state))
+
+
+def idle_lost(util: Floats | float, itl: Floats | float) -> Bools:
+    """Whether a GPU busy for ``util`` of the steps' time is a loss at an ITL: tokens take twice what the GPU needs for
+    them, or they are late as felt and would gain a fifth without the idle time (DESIGN.md, SLO).
+    """
+    return _positive(
+        np.asarray(util < np.where(np.asarray(itl) > level("felt_itl"), 1 - level("gain"), level("gpu_idle")))
+    )
 
 
 def stepping_ratio(state: EngineState) -> Floats:

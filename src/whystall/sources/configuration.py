@@ -85,7 +85,7 @@ def _configuration(
         data_parallel=whole(found, "data_parallel_size"),
         api_server_count=whole(found, "api_server_count"),
         speculative=_has(found, flags, "speculative_config", "spec_method"),
-        lora=_has(found, flags, "lora_config", "enable_lora"),
+        lora=_adapters_on_page(recording) or _has(found, flags, "lora_config", "enable_lora"),
         profiler=text(found, "profiler") or text(found, "profiler_config.profiler"),
         weights_bytes=memory.weights_bytes,
         kv_cache_bytes=_kv_bytes(memory, found),
@@ -116,6 +116,12 @@ def _has(found: Mapping[str, Setting], flags: Mapping[str, str], *names: str) ->
         if name in found:
             return found[name].value not in ("False", "false", "None", "null")
     return False if flags else None
+
+
+def _adapters_on_page(recording: Recording) -> bool | None:
+    """True where the page has seats for LoRA adapters (``lora_requests_info``); without, it says nothing."""
+    seats = (key.label("max_lora") for key in recording.metrics.keys if key.name.endswith("lora_requests_info"))
+    return True if any(seat not in ("", "0") for seat in seats) else None
 
 
 def _largest_graph(found: Mapping[str, Setting]) -> int | None:

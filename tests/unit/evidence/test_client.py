@@ -9,11 +9,13 @@ from whystall.model.engine_state import ClientState
 from whystall.model.recording import ClientColumns
 
 
-def seen(ttft_s: float = 0.025, refused: float = 0.0, lag_s: float = 0.0) -> dict[str, Evidence]:
+def seen(ttft_s: float = 0.025, refused: float = 0.0, lag_s: float = 0.0, requests: int = 80) -> dict[str, Evidence]:
     scene = scene_of({})
-    n, m = 40, len(scene.state.dt)
+    n, m = requests, len(scene.state.dt)
     zero = np.zeros(n)
-    rows = ClientColumns(zero, zero, zero, zero, zero, np.full(n, ttft_s), zero, zero, zero, zero, (None,) * n)
+    # The rate of the scene's requests, placed by when the first token came.
+    came = scene.state.start + np.linspace(0.01, float(scene.state.t_end[-1]) - 0.01, n)
+    rows = ClientColumns(came, came - ttft_s, zero, zero, zero, np.full(n, ttft_s), zero, zero, zero, zero, (None,) * n)
     sent = np.full(m, 2.0)
     view = ClientState(rows, sent, sent * refused, sent * refused, sent * 0 + ttft_s, lag_s, 8.0)
     scene.state = msgspec.structs.replace(scene.state, client=view)
@@ -39,3 +41,7 @@ def test_a_generator_that_sends_late_limits_itself() -> None:
 
 def test_without_a_client_there_is_none() -> None:
     assert list(client(scene_of({}))) == []
+
+
+def test_a_client_that_saw_a_part_of_the_traffic_is_not_compared() -> None:
+    assert "client.gap" not in seen(ttft_s=0.9, requests=20)

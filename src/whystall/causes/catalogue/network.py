@@ -26,6 +26,7 @@ CAUSE = CauseEntry(
         "client.gap": 4.0,  # the difference is what lies between
         "client.clumps": -3.0,  # a buffer hands tokens on in clumps
         "client.send_lag": -2.0,  # a client that is late itself explains it
+        "api.core": -3.0,  # a front end that fills its core hands everything on late
     },
     links=(LATE_AT_THE_CLIENT,),
     numbers=(
