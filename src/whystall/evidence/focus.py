@@ -11,7 +11,7 @@ from whystall.model.engine_state import EngineState
 from whystall.model.slo import Slo
 
 from .bounds import bounds
-from .silence import Silence, longest_silence
+from .silence import Silence, died, longest_silence
 from .smoothing import joined, runs
 from .symptoms import symptoms, usual_itl
 from .thresholds import level
@@ -80,7 +80,12 @@ def _around_gap(state: EngineState, start: int, stop: int) -> Bools:
 
 
 def _beyond(state: EngineState, other: bool) -> Silence | None:
-    """A silence at either end of the pages that is the incident; with another loss only one as long as a hang."""
+    """A silence at either end of the pages that is the incident; with another loss only one as long as a hang.
+
+    An engine that says that it died is the incident even where nobody asked it again.
+    """
+    if died(state):
+        return Silence("end", state.seconds, state.seconds + state.unanswered_after_s)
     away = longest_silence(state)
     if away is None or away.where == "gap":
         return None

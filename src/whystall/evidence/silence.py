@@ -46,3 +46,9 @@ def longest_silence(state: EngineState) -> Silence | None:
     found = [silence for silence in silences(state) if silence.seconds >= level("episode_min")]
     ends = [silence for silence in found if silence.where == "end"]
     return ends[0] if ends else max(found, key=lambda silence: silence.seconds, default=None)
+
+
+def died(state: EngineState) -> bool:
+    """Whether the log tells of the engine's death and the pages end with it. Where they go on, they show what it left."""
+    ends = [event.t - state.start for event in state.events if event.id == "engine_dead" and event.t is not None]
+    return bool(ends) and len(state.dt) > 0 and float(state.t_end[-1]) < min(ends) + level("stall_min")
