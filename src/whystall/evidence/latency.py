@@ -13,7 +13,8 @@ from whystall.state.histograms import count_above, count_of, mean_of
 
 from .scene import Scene
 from .smoothing import runs
-from .symptoms import front_residual, near_standstill, stepping_ratio, usual_itl
+from .standstill import near_standstill
+from .symptoms import front_residual, stepping_ratio, usual_itl
 from .thresholds import level, ramp
 from .wording import span
 

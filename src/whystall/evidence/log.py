@@ -9,7 +9,7 @@ from whystall.model.text import Text
 
 from .scene import Scene
 from .smoothing import runs
-from .symptoms import frozen_tokens, stalled
+from .standstill import frozen_tokens, stalled
 
 # A profiler flushes after its last step, so the standstill may begin some seconds after the line.
 _NEAR_S = 15.0

@@ -11,7 +11,7 @@ from whystall.model.text import Text
 
 from .scene import Scene
 from .smoothing import runs
-from .symptoms import frozen_tokens, stalled
+from .standstill import frozen_tokens, stalled
 from .thresholds import level, ramp
 
 

@@ -13,7 +13,7 @@ from whystall.state.histograms import count_above, mean_of, quantile_of
 
 from .change import onset_of
 from .scene import Floats, Scene
-from .symptoms import frozen_tokens, stalled
+from .standstill import frozen_tokens, stalled
 from .thresholds import level, ramp
 
 # A client that opens its pool does so within seconds.

@@ -5,14 +5,11 @@ from hypothesis import strategies as st
 
 from scenes import scene_of
 from states import blank, histogram
-from whystall.evidence.smoothing import runs
 from whystall.evidence.symptoms import (
     decode_itl,
     front_residual,
-    frozen_tokens,
     queue_delay,
     slow_tokens,
-    stalled,
     step_wait,
     stepping_ratio,
     symptoms,
@@ -61,14 +58,6 @@ def test_under_a_queue_the_front_is_not_judged() -> None:
     assert np.isnan(front_residual(scene_of({"waiting": 30, "queue_s": 6, "front_s": 0.8}).state)).all()
 
 
-def test_a_standstill_is_in_flight_and_flat() -> None:
-    stop = {"seconds": 6, "stopped": True}
-    state = scene_of({}, stop, {}).state
-    assert runs(stalled(state)) == [(20, 26)]
-    assert not stalled(scene_of({}, {**stop, "running": 0}).state).any()  # idle
-    assert not stalled(scene_of({}, {**stop, "seconds": 1}, {}).state).any()  # a long step
-
-
 def test_steps_that_follow_each_other_fill_the_time() -> None:
     assert np.nanmedian(stepping_ratio(scene_of({}).state)) == pytest.approx(1.0, rel=0.01)
     assert np.nanmedian(stepping_ratio(scene_of({"steps": 20}).state)) == pytest.approx(0.2, rel=0.01)
@@ -91,29 +80,6 @@ def test_the_wait_is_at_least_half_the_mean_step_and_at_most_half_the_longest(st
 
 def test_without_tokens_the_wait_for_a_step_is_not_known() -> None:
     assert np.isnan(step_wait(blank([1.0, 1.0], itl=histogram([0.1], [[], []])))).all()
-
-
-def test_a_standstill_between_two_scrapes_shows_in_the_tokens_that_waited() -> None:
-    quiet, stopped = [0.01] * 400, [0.01] * 300 + [4.0] * 8
-    itl = histogram([0.02, 0.1, 1.0, 2.5, 5.0], [quiet, stopped, quiet])
-    seen = {"running_start": [8, 8, 8], "running_end": [8, 8, 8], "computed_tokens": [5000, 5000, 5000]}
-    seen |= {"preemptions": [0, 0, 0]}
-    limits = {"max_num_batched_tokens": 512}
-    assert frozen_tokens(blank([5.0] * 3, limits, itl=itl, **seen)).tolist() == [False, True, False]
-    # Preempted requests wait long by themselves, and a few late tokens among many requests are no standstill.
-    assert not frozen_tokens(blank([5.0] * 3, limits, itl=itl, **(seen | {"preemptions": [0, 3, 0]}))).any()
-    crowded = seen | {"running_start": [40, 40, 40], "running_end": [40, 40, 40]}
-    assert not frozen_tokens(blank([5.0] * 3, limits, itl=itl, **crowded)).any()
-
-
-def test_a_step_that_takes_as_long_as_its_prompts_is_no_standstill() -> None:
-    """Two prompts of 8000 tokens that finish after eight silent seconds, at 2000 tokens a second, explain the silence."""
-    long_step = {"seconds": 8, "stopped": True}
-    busy = {"rate": 0.05, "prompt": 8000, "seconds": 24}
-    argv = ["vllm", "serve", "m", "--max-num-batched-tokens", "16384"]
-    done = {"rate": 2.0, "prompt": 8000, "seconds": 1}
-    assert not stalled(scene_of(busy, long_step, done, busy, argv=argv).state).any()
-    assert stalled(scene_of(busy, {**long_step, "seconds": 25}, busy, argv=argv).state).any()
 
 
 def test_the_power_cap_is_no_throttle() -> None:
