@@ -104,6 +104,10 @@ class Engine:
         self.scheduler.abort(request)
         self._starved = False
 
+    def at_the_front(self) -> list[Request]:
+        """Requests that have been submitted and that the engine has not seen yet."""
+        return [request for _, _, request in self._arrivals]
+
     # -- time
 
     @property

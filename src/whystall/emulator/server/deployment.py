@@ -142,9 +142,7 @@ class Deployment:
 
         ``loading_s`` of that time are spent on reading the weights.
         """
-        for request in self._inside():
-            self._unserved(request, t, "ServerDisconnectedError")
-            self.traffic.answered(request, t + down_s)
+        lost = self._inside()
         self.serving = serving
         self.start = t + down_s
         self.template = PageTemplate(serving.version, serving.options.max_model_len)
@@ -155,6 +153,9 @@ class Deployment:
             replica.engine.on_finish = replica.engine.on_refused = self._ended
         self.ready_at = self.start
         self.hold_until(self.start)
+        for request in lost:  # their clients ask again once somebody listens: the new engines
+            self._unserved(request, t, "ServerDisconnectedError")
+            self.traffic.answered(request, self.start)
         version = f"{serving.version}.0"
         self.log.startup(self.start, version, serving.options, serving.profile, serving.flags, loading_s)
 
@@ -167,8 +168,9 @@ class Deployment:
     # -- requests
 
     def _inside(self) -> list[Request]:
-        schedulers = [replica.engine.scheduler for replica in self.replicas]
-        return [request for s in schedulers for request in [*s.running.values(), *s.waiting]]
+        engines = [replica.engine for replica in self.replicas]
+        inside = [r for e in engines for r in [*e.scheduler.running.values(), *e.scheduler.waiting]]
+        return inside + [request for engine in engines for request in engine.at_the_front() if not request.reason]
 
     def choose(self) -> Replica:
         """The replica for the next request: the least loaded, as far as the balancer's weights let it."""
