@@ -8,11 +8,8 @@ import msgspec
 import numpy as np
 
 from whystall.evidence.bounds import bounds
-from whystall.evidence.cohorts import cohorts
 from whystall.evidence.families import collect
-from whystall.evidence.holders import who
 from whystall.evidence.impact import impact
-from whystall.evidence.lags import lags
 from whystall.evidence.scene import Scene
 from whystall.evidence.thresholds import level
 from whystall.evidence.trace import contradiction
@@ -84,9 +81,6 @@ def judge(
         coverage=coverage(state, entries, evidence),
         limits=state.limits,
         warnings=notices,
-        who=who(scene),
-        cohorts=cohorts(scene),
-        lags=lags(scene),
     )
 
 

@@ -11,7 +11,6 @@ from whystall import pipeline
 from whystall.model.diagnosis import Verdict
 from whystall.profiles.figures import TraceFigures
 from whystall.reports import render
-from whystall.reports.redacted import redacted
 
 from .collecting import recording_of
 from .explaining import Explainer, explain_options
@@ -34,7 +33,6 @@ EXIT_CODES: dict[Verdict, int] = {"healthy": 0, "bottleneck": 1, "unknown": 3}
     help="A profile of the server; may be repeated.",
 )
 @click.option("--predict", is_flag=True, help="Predict what the first remedies would do; takes some seconds more.")
-@click.option("--redact", is_flag=True, help="Leave the names of requests, adapters and tenants out.")
 @click.option("--keep", is_flag=True, help="Keep it as a case.")
 @STORE
 @explain_options
@@ -44,7 +42,6 @@ def diagnose(
     target: str,
     traces: tuple[Path, ...],
     predict: bool,
-    redact: bool,
     keep: bool,
     store: Path | None,
     explainer: Explainer,
@@ -62,8 +59,6 @@ def diagnose(
     figures = _figures(traces)
     past = past_cases(store, asked.settings, output.lang)
     finding = pipeline.diagnose(recording_of(reading, output.lang), reading.slo, figures, past, predicted=predict)
-    if redact:
-        finding = redacted(finding)
     if keep:
         keep_case(finding.diagnosis, store_path(store, asked.settings), output.lang)
     finding = msgspec.structs.replace(finding, diagnosis=explainer.diagnosis(finding.diagnosis, output.lang))

@@ -11,6 +11,7 @@ from whystall.errors import UsageError
 from whystall.model.duration import parse_duration
 from whystall.model.slo import Slo
 from whystall.sources.live.access import Access
+from whystall.trials.actuators.spec import ActuatorSpec
 
 from .settings import Settings, TargetEntry
 
@@ -31,6 +32,7 @@ class Reading(msgspec.Struct, frozen=True):
     server_args: str = ""
     slo: Slo | None = None
     protected: bool = False
+    actuator: ActuatorSpec | None = None
     timed: bool = False  # ``--for`` or ``--interval`` was given
 
 
@@ -77,6 +79,7 @@ class Asked(msgspec.Struct, frozen=True):
             server_args=self.server_args or entry.server_args,
             slo=self.slo or _slo(entry.slo or self.settings.slo),
             protected=self.settings.is_protected(target),
+            actuator=entry.actuator,
             timed=self.seconds is not None or self.interval_s is not None,
         )
 

@@ -14,6 +14,7 @@ from whystall.errors import UsageError
 from whystall.model.duration import parse_duration
 from whystall.model.slo import Slo
 from whystall.model.text import LANGUAGES
+from whystall.trials.actuators.spec import ActuatorSpec
 
 FILE_NAME = "whystall.toml"
 MAX_BYTES = 1_000_000
@@ -33,6 +34,7 @@ class TargetEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     server_args: str = ""
     slo: str = ""
     protected: bool = False
+    actuator: ActuatorSpec | None = None
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

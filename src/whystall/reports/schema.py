@@ -17,6 +17,7 @@ from whystall.model.comparison import Comparison
 from whystall.model.diagnosis import Diagnosis
 from whystall.model.explanation import Explanation
 from whystall.model.failure import Failure
+from whystall.model.fix import Fix
 from whystall.model.prediction import WhatIf
 from whystall.model.text import schema_hook
 from whystall.model.trial import Trial
@@ -34,6 +35,7 @@ NOUNS: dict[str, type[msgspec.Struct]] = {
     "doctor": Checkup,
     "error": Failure,
     "explain": Explanation,
+    "fix": Fix,
     "profile": Capture,
     "similar": SimilarCases,
     "trace": TraceReport,

@@ -9,10 +9,6 @@ import msgspec
 from whystall.model.recording import SpanRow
 
 _NAN = float("nan")
-# vLLM names neither; whoever makes the parent span or a gateway's own may.
-_ADAPTER = ("gen_ai.request.lora_name", "vllm.lora_name", "lora_name", "gen_ai.request.model")
-_TENANT = ("tenant.id", "enduser.id", "user.id", "gen_ai.user")
-_MAX_NAME = 200
 _REQUEST = "llm_request"  # the one span that vLLM V1 emits for a request, at its finish
 
 
@@ -73,14 +69,7 @@ def _row(span: _Span) -> SpanRow | None:
         decode_s=_number(found, "gen_ai.latency.time_in_model_decode"),
         prompt_tokens=_number(found, "gen_ai.usage.prompt_tokens"),
         output_tokens=_number(found, "gen_ai.usage.completion_tokens"),
-        adapter=_name(found, _ADAPTER),
-        tenant=_name(found, _TENANT),
     )
-
-
-def _name(found: dict[str, _Value], keys: tuple[str, ...]) -> str:
-    """The first of the attributes that is there, as text; "" where none is."""
-    return next((value[:_MAX_NAME] for key in keys if key in found and (value := found[key].string_value)), "")
 
 
 def _number(found: dict[str, _Value], key: str) -> float:

@@ -31,7 +31,6 @@ CAUSE = CauseEntry(
         "progress.frozen": -4.0,  # a frozen engine admits nobody, whatever the limit
         "kv.saturated": 4.0,  # free blocks against a typical prompt is the mechanism itself
         "kv.preemptions": 2.0,  # only the pool makes V1 preempt
-        "log.preempted": 1.5,  # V0 says so in its log
         "queue.delay": 1.0,  # who is not admitted waits
         "seats.full": -2.0,  # a full seat table explains the queue without blocks
         "queue.refused": -1.0,  # refused requests hold no blocks

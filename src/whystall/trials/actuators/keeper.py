@@ -39,7 +39,6 @@ class Keeper:
         self.process: psutil.Process | None = None
         self.good: tuple[str, ...] | None = None
         self.deaths: list[float] = []
-        self.log_from = 0  # where the log of the latest start begins
         me = psutil.Process()
         self.me = me.pid, me.create_time()
         self.status: Status | None = None
@@ -93,7 +92,7 @@ class Keeper:
         now = time.monotonic()
         self.deaths = [t for t in self.deaths if now - t < _QUICK_S] + [now]
         arguments = self.good or wanted.arguments
-        why = f"the server died: {self.folder.last_words(self.log_from)}"
+        why = f"the server died: {self.folder.last_words()}"
         if len(self.deaths) >= _QUICK_DEATHS or self._start(arguments):
             self._tell("failed", wanted.number, arguments, why)
         else:
@@ -104,8 +103,8 @@ class Keeper:
     def _start(self, arguments: tuple[str, ...]) -> str:
         """Empty once it is up, else why it is not."""
         server = self.server
+        self.folder.turn_log()
         with self.folder.log.open("ab") as log:
-            self.log_from = log.tell()
             try:
                 child = subprocess.Popen(
                     [*server.program, *arguments],
@@ -122,14 +121,12 @@ class Keeper:
         end = time.monotonic() + server.start_s
         while time.monotonic() < end and not self.stopped:
             if child.poll() is not None:
-                return f"it ended with code {child.returncode}: {self.folder.last_words(self.log_from)}"
+                return f"it ended with code {child.returncode}: {self.folder.last_words()}"
             if self._serves():
                 return ""
             time.sleep(EVERY_S)
         return (
-            "it was told to stop"
-            if self.stopped
-            else f"not up after {server.start_s:g} s: {self.folder.last_words(self.log_from)}"
+            "it was told to stop" if self.stopped else f"not up after {server.start_s:g} s: {self.folder.last_words()}"
         )
 
     def _serves(self) -> bool:

@@ -5,12 +5,13 @@
     server.json    how it is started, the same for its whole life
     wanted.json    the arguments it should have; replaced as a whole
     status.json    the arguments it has, and how it is; written by the keeper only
-    server.log     what the server wrote;  keeper.log  what the keeper did
+    server.log     what the server wrote since its start;  keeper.log  what the keeper did
 """
 
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -104,11 +105,16 @@ class KeptFolder:
     def _write(self, name: str, noun: msgspec.Struct) -> None:
         write_whole(self.path / name, msgspec.json.encode(noun))
 
-    def last_words(self, since: int = 0, lines: int = 3) -> str:
-        """The end of the server's log after its byte ``since``, as far as it says what went wrong."""
+    def turn_log(self) -> None:
+        """Each start has a log of its own; that of the start before is kept beside it."""
+        with suppress(FileNotFoundError):
+            self.log.replace(self.log.with_name("server.log.before"))
+
+    def last_words(self, lines: int = 3) -> str:
+        """The end of the server's log, as far as it says what went wrong."""
         try:
             with self.log.open("rb") as file:
-                file.seek(max(file.seek(0, 2) - 20_000, since))
+                file.seek(max(file.seek(0, 2) - 20_000, 0))
                 text = file.read().decode("utf-8", "replace")
         except OSError:
             return ""

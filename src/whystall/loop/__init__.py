@@ -1,0 +1,1 @@
+"""The closed loop: look, diagnose, choose, change, prove, keep or go back, and remember."""

@@ -1,0 +1,62 @@
+"""Harm that is too plain to wait for a sequence of pairs: one block of the change is enough to go back."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from whystall.model.prediction import Prediction
+from whystall.model.text import Text
+from whystall.model.trial import Block, Metric
+from whystall.trials.metrics import METRICS
+from whystall.trials.rules import FELT
+
+# A block beside another of the same server differs by a few percent under the same requests and by up to a fifth under
+# the users' own (method.md section 3, sd of the log ratio .02 to .11); half as much again is no noise.
+PLAIN = math.log(1.5)
+_ERRORS = 0.02  # more of all requests fail: method.md's one point, in a single block of some fifty requests
+_WATCHED: tuple[Metric, ...] = ("e2e_mean", "ttft_mean", "itl_mean", "tokens_per_s")
+# Below these nobody feels it (DESIGN.md section 2).
+FLOORS: dict[Metric, float] = {"e2e_mean": 0.5, "ttft_mean": FELT["ttft_p50"], "itl_mean": FELT["itl_p50"]}
+_WORSE = Text(
+    "{metric} is {by:.0%} worse in one block, {a:.3g} to {b:.3g} {unit}",
+    "{metric}在一个区块内变差 {by:.0%}：{a:.3g} → {b:.3g} {unit}",
+)
+_FAILING = Text("{b:.1%} of a block's requests fail, {a:.1%} before", "区块内 {b:.1%} 的请求失败，此前 {a:.1%}")
+Stop = Callable[[Block, Block], Text | None]
+
+
+def first_harm(prediction: Prediction | None) -> Stop:
+    """Judges a block of the change against the last one before it: the harm in words, None where there is none.
+
+    What was predicted to get worse (ITL where a queue goes away) may do so as far as it was predicted.
+    """
+
+    def stop(before: Block, after: Block) -> Text | None:
+        failed = [block.failed / max(block.requests, 1) for block in (before, after)]
+        if failed[1] - failed[0] > _ERRORS:
+            return _FAILING.format(a=failed[0], b=failed[1])
+        return next((text for metric in _WATCHED if (text := _worse(metric, before, after, prediction))), None)
+
+    return stop
+
+
+def _worse(metric: Metric, before: Block, after: Block, prediction: Prediction | None) -> Text | None:
+    a, b = before.figures.get(metric), after.figures.get(metric)
+    if not a or not b:
+        return None
+    entry = METRICS[metric]
+    lower = entry.better == "lower"
+    floor = FLOORS.get(metric, 0.0)
+    harm = math.log(max(b, floor) / max(a, floor)) * (1 if lower else -1)
+    if harm <= PLAIN + _foreseen(metric, prediction, lower=lower):
+        return None
+    return _WORSE.format(metric=entry.label, by=math.expm1(harm), a=a, b=b, unit=entry.unit)
+
+
+def _foreseen(metric: Metric, prediction: Prediction | None, *, lower: bool) -> float:
+    found = prediction.metric(metric) if prediction is not None else None
+    if found is None or found.relative is None:
+        return 0.0
+    worst = found.relative.high if lower else found.relative.low
+    return max(math.log1p(max(worst, -0.999)) * (1 if lower else -1), 0.0)

@@ -1,0 +1,181 @@
+"""The loop, readable top to bottom: look, diagnose, choose, change, prove, keep or go back, remember."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from whystall.errors import ChangeFailed, TooLittleData, WhystallError
+from whystall.model.diagnosis import Diagnosis, Remedy
+from whystall.model.fix import Fix
+from whystall.model.recording import Recording
+from whystall.model.text import Text
+from whystall.trials.actuators.actuator import Actuator
+from whystall.trials.actuators.choose import no_actuator
+from whystall.trials.journal import Journal
+from whystall.trials.lock import locked
+
+from .change import change_of, shown
+from .decision import chosen, decide, improvement_of
+from .parts import Parts
+from .records import Records
+from .switch import Pause, Switch
+
+_HEALTHY = Text("healthy: there is nothing to change", "健康：无需更改")
+_UNKNOWN = Text("it could not be told what limits it, so nothing is changed", "无法判断受何限制，因此不做更改")
+_PLANNED = Text(
+    "planned: {text}; --apply makes the change, proves it and goes back where it does not help",
+    "计划：{text}；--apply 会执行更改、加以验证，无效则恢复原状",
+)
+_CHOSEN = Text("{text}: {because}", "{text}：{because}")
+_APPLIED = Text("{text}: made and tried in turn with the configuration of before", "{text}：已执行，并与原配置交替对比")
+_WRITTEN = Text("the patch is written; nothing was pushed", "补丁已写出；没有推送任何内容")
+_KEPT = Text("kept: {because}", "保留：{because}")
+_BACK = Text("taken back: {because}", "已恢复原状：{because}")
+_STUCK = Text("it could not be put back by itself: {because}; run: {undo}", "无法自动恢复：{because}；请执行：{undo}")
+_INTERRUPTED = Text("interrupted", "被中断")
+_WHY = Text("{why}", "{why}")
+
+
+class Mandate(msgspec.Struct, frozen=True, kw_only=True):
+    """What the loop may do. ``state`` is the user's state folder. ``look_again``: diagnose once more what was kept."""
+
+    state: Path
+    apply: bool = False
+    canary: bool = False
+    look_again: bool = True
+
+
+class Loop:
+    """One run on one target."""
+
+    def __init__(
+        self, target: str, actuator: Actuator | None, parts: Parts, mandate: Mandate, records: Records, pause: Pause
+    ) -> None:
+        self.target = target
+        self.actuator = actuator
+        self.parts = parts
+        self.mandate = mandate
+        self.records = records
+        self.pause = pause
+
+    async def run(self) -> Fix:
+        """All of it. Raises what looking raises, Locked, UsageError where the change cannot be written, and ChangeFailed
+        where an earlier one was cut off.
+        """
+        if self.actuator is not None:
+            _require_none_open(Journal(self.mandate.state, self.actuator.target))
+        recording = await self.parts.metrics_collector()
+        finding = self.parts.anomaly_detector(recording)
+        if finding is None:
+            return Fix(self.target, "healthy", _HEALTHY)
+        diagnosis = self.parts.root_cause_analyzer(recording, finding)
+        if diagnosis.verdict != "bottleneck":
+            return Fix(self.target, "unknown", _UNKNOWN, diagnosis)
+        remedies = self.parts.optimizer(recording, diagnosis)
+        diagnosis = msgspec.structs.replace(diagnosis, remedies=remedies)
+        choice = chosen(remedies, [cause.id for cause in diagnosis.causes], canary=self.mandate.canary)
+        if self.mandate.apply:
+            self.records.opened(diagnosis)
+        self.records.step("diagnosed", diagnosis.headline)
+        fix = Fix(self.target, "no_remedy", choice.because, diagnosis, remedies, choice.remedy)
+        if choice.remedy is None:
+            return self._ended(fix)
+        said = _CHOSEN.format(text=choice.remedy.text, because=choice.because)
+        self.records.chose(choice.remedy, said)
+        return await self._with(choice.remedy, fix, recording)
+
+    async def _with(self, remedy: Remedy, fix: Fix, recording: Recording) -> Fix:
+        if self.actuator is None:
+            if self.mandate.apply:
+                raise no_actuator(self.target)
+            return self._ended(msgspec.structs.replace(fix, state="planned", because=_planned(remedy)))
+        if not self.mandate.apply:
+            plan = await self.actuator.plan(await self.actuator.snapshot(), remedy.change)
+            change = change_of(self.actuator, plan, remedy, 0)
+            return self._ended(msgspec.structs.replace(fix, state="planned", because=_planned(remedy), change=change))
+        with locked(self.mandate.state, self.actuator.target):
+            return await self._change(self.actuator, remedy, fix, recording)
+
+    async def _change(self, actuator: Actuator, remedy: Remedy, fix: Fix, recording: Recording) -> Fix:
+        journal = Journal(self.mandate.state, actuator.target)
+        _require_none_open(journal)  # again: now nobody else writes to it
+        plan = await actuator.plan(await actuator.snapshot(), remedy.change)
+        switch = Switch(actuator, plan, change_of(actuator, plan, remedy, self.records.number), journal, self.pause)
+        if not actuator.live:
+            return await self._write(switch, fix)
+        return await self._prove(switch, remedy, fix, recording)
+
+    async def _write(self, switch: Switch, fix: Fix) -> Fix:
+        await switch.actuator.apply(switch.plan)
+        change = switch.journal.write(switch.change, "kept", "written, not pushed")
+        self.records.step("applied", _WRITTEN)
+        return self._ended(msgspec.structs.replace(fix, state="written", because=_WRITTEN, change=change))
+
+    async def _prove(self, switch: Switch, remedy: Remedy, fix: Fix, recording: Recording) -> Fix:
+        self.records.step("applied", _APPLIED.format(text=remedy.text))
+        trial, keep, why = None, False, _INTERRUPTED
+        ended = False
+        try:
+            assert fix.diagnosis is not None
+            trial = await self.parts.verifier(switch, remedy, recording, fix.diagnosis)
+            self.records.tried(trial)
+            keep, why = decide(trial, remedy.prediction)
+            if keep:
+                await switch.keep(why.en)
+            ended = True
+        except WhystallError as error:  # the server must not stay changed whatever the proof met
+            keep, why, ended = False, _WHY.format(why=error.message), True
+        finally:
+            if not ended:
+                await self._taken_back(switch, fix, _INTERRUPTED)
+        fix = msgspec.structs.replace(fix, trial=trial, improvement=improvement_of(trial) if trial else None)
+        return await (self._kept(switch, fix, why) if keep else self._taken_back(switch, fix, why))
+
+    async def _kept(self, switch: Switch, fix: Fix, why: Text) -> Fix:
+        after = await self._second_look()
+        because = _KEPT.format(because=why)
+        self.records.ended("kept", because, after)
+        return self._ended(fix, state="kept", because=because, after=after, change=switch.change)
+
+    async def _taken_back(self, switch: Switch, fix: Fix, why: Text) -> Fix:
+        change = await switch.take_back(why.en)
+        if change.state == "failed":
+            because = _STUCK.format(because=change.reason, undo=change.undo)
+            self.records.step("closed", because)
+            return self._ended(fix, state="failed", because=because, change=change)
+        because = _BACK.format(because=why)
+        self.records.ended("rolled_back", because)
+        return self._ended(fix, state="rolled_back", because=because, change=change)
+
+    async def _second_look(self) -> Diagnosis | None:
+        """What the diagnosis says of the changed server; None where too little was seen."""
+        if not self.mandate.look_again:
+            return None
+        try:
+            recording = await self.parts.metrics_collector()
+            finding = self.parts.anomaly_detector(recording)
+        except TooLittleData:
+            return None
+        return self.parts.root_cause_analyzer(recording, finding) if finding is not None else None
+
+    def _ended(self, fix: Fix, **changes: object) -> Fix:
+        fix = msgspec.structs.replace(fix, **changes)
+        if fix.state == "no_remedy" and self.records.case is not None:
+            self.records.ended("not_changed", fix.because)
+        change = shown(fix.change) if fix.change else None
+        return msgspec.structs.replace(fix, steps=tuple(self.records.steps), case=self.records.number, change=change)
+
+
+def _planned(remedy: Remedy) -> Text:
+    return _PLANNED.format(text=remedy.text)
+
+
+def _require_none_open(journal: Journal) -> None:
+    change = journal.open()
+    if change is not None:
+        raise ChangeFailed(
+            f"an earlier change of {journal.target} was cut off while it was {change.state}",
+            "Run whystall fix TARGET --resume first: it says what stands there, and puts it right with --apply.",
+        )

@@ -1,0 +1,93 @@
+"""The loop in Python: None when healthy, the parts replaceable, a recording never changed."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import whystall
+from loops import SEATS, planted, prediction, remedy
+from whystall import AutoPerformanceDiagnoser, Diagnoser, LoopConfig, diagnose
+from whystall.errors import Refused, UsageError
+from whystall.loop.change import flags_of
+from whystall.loop.opening import opened
+from whystall.model.recording import Recording
+from whystall.sources.files.recording import read_recording
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> LoopConfig:
+    return LoopConfig(state=tmp_path)
+
+
+async def test_none_when_healthy(data: Path, config: LoopConfig) -> None:
+    assert await AutoPerformanceDiagnoser(str(data / "recordings" / "healthy"), config).run() is None
+
+
+async def test_what_is_found_and_suggested(data: Path, config: LoopConfig) -> None:
+    found = await AutoPerformanceDiagnoser(str(data / "recordings" / "seq_cap"), config).run()
+    assert found is not None
+    assert found.state in ("planned", "no_remedy")
+    assert found.root_causes[0].id == "seat_cap"
+    assert found.suggestions
+    assert (found.trial, found.improvement, found.case) == (None, None, 0)
+
+
+async def test_every_part_may_be_replaced(data: Path, config: LoopConfig) -> None:
+    asked: list[str] = []
+
+    async def collector() -> Recording:
+        asked.append("collector")
+        return read_recording(data / "recordings" / "seq_cap")
+
+    subject = AutoPerformanceDiagnoser(
+        str(data / "recordings" / "healthy"),
+        config,
+        metrics_collector=collector,
+        optimizer=planted(remedy(SEATS, prediction(ttft_mean=(-0.9, -0.5)))),
+    )
+    found = await subject.run()
+    assert asked == ["collector"]
+    assert found is not None
+    assert found.state == "planned"
+    assert found.remedy is not None
+    assert found.remedy.change == SEATS
+
+
+async def test_a_recording_is_never_changed(data: Path, config: LoopConfig) -> None:
+    apply = LoopConfig(apply=True, state=config.state)
+    with pytest.raises(UsageError, match="is a recording"):
+        await AutoPerformanceDiagnoser(str(data / "recordings" / "seq_cap"), apply).run()
+
+
+@pytest.mark.parametrize("asked", [{"apply": True}, {"send_load": True}])
+async def test_a_protected_target_is_refused(asked: dict, config: LoopConfig) -> None:
+    protected = LoopConfig(protected=True, state=config.state, **asked)
+    with pytest.raises(Refused, match="protected"):
+        await opened("http://127.0.0.1:9", protected)
+
+
+def test_the_diagnosis_alone(data: Path) -> None:
+    assert diagnose(str(data / "recordings" / "healthy")).verdict == "healthy"
+    found = asyncio.run(Diagnoser(str(data / "recordings" / "seq_cap")).run())
+    assert found.causes[0].id == "seat_cap"
+
+
+def test_the_public_names_load_when_they_are_asked_for() -> None:
+    for name in whystall.__all__:
+        assert getattr(whystall, name) is not None
+    with pytest.raises(AttributeError):
+        whystall.nothing  # noqa: B018
+    code = "import sys, whystall; sys.exit(any(m in sys.modules for m in ('numpy', 'aiohttp', 'msgspec')))"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_change_in_words() -> None:
+    from whystall.model.change import Change
+
+    change = Change("i", "t", "process", {"--a": "1", "--b": ""}, (), (), "", "", "")
+    assert flags_of(change) == "--a 1, without --b"
