@@ -62,7 +62,7 @@ check: $(VENV)/.developed
 
 # Those that need nothing but this machine; the others say in their first lines what they need.
 BENCHES := speed/startup speed/parser speed/diagnose speed/engine overhead/scrape_cost \
-  fidelity/recordings fidelity/interventions accuracy/answers accuracy/faults
+  fidelity/recordings fidelity/interventions accuracy/answers accuracy/faults accuracy/sequential
 
 bench: $(VENV)/.developed
 	@for name in $(BENCHES); do echo "== benchmarks/$$name"; $(BIN)/python benchmarks/$$name.py || exit 1; done

@@ -19,6 +19,7 @@ from whystall.trials.lab.experiment import Experiment, Observation, Outcome
 from whystall.trials.lab.live_run import plan_of, run_on_url, run_on_vllm
 from whystall.trials.lab.run import UNITS, run_experiment
 
+from .lab_load import soak, stress
 from .language import language
 from .options import LANG
 
@@ -40,6 +41,10 @@ _KEPT = Text("The recording: {folder}", "记录:{folder}")
 @click.group()
 def lab() -> None:
     """Experiments: what is expected, what is seen, what the diagnosis says."""
+
+
+lab.add_command(stress)
+lab.add_command(soak)
 
 
 @lab.command("list")

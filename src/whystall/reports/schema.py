@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from whystall.errors import UsageError
+from whystall.model.capacity import Capacity
 from whystall.model.case import Case, CaseExport, CaseList, SimilarCases, both_schema_hook
 from whystall.model.checkup import Checkup
 from whystall.model.comparison import Comparison
@@ -19,6 +20,7 @@ from whystall.model.explanation import Explanation
 from whystall.model.failure import Failure
 from whystall.model.fix import Fix
 from whystall.model.prediction import WhatIf
+from whystall.model.soak import Soak
 from whystall.model.text import schema_hook
 from whystall.model.trial import Trial
 from whystall.profiles.capture import Capture
@@ -38,6 +40,8 @@ NOUNS: dict[str, type[msgspec.Struct]] = {
     "fix": Fix,
     "profile": Capture,
     "similar": SimilarCases,
+    "soak": Soak,
+    "stress": Capacity,
     "trace": TraceReport,
     "trace_diff": TraceDiff,
     "trace_request": RequestTimeline,

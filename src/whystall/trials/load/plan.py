@@ -47,13 +47,13 @@ class LoadPlan(msgspec.Struct, frozen=True, kw_only=True):
         """
         self.check()
         if self.recorded:
-            return Trace(seconds=seconds, arrivals=tuple(self._replayed(seconds, start)))
+            return Trace(seconds=seconds, arrivals=tuple(self._replayed(seconds, start)), seed=seed)
         draw = random.Random(seed)
         if self.clients:
             pool = tuple(_drawn(self.mix, 0.0, draw) for _ in range(_CLOSED_DRAWN))
-            return Trace(seconds=seconds, arrivals=pool, clients=self.clients, think_s=self.think_s)
+            return Trace(seconds=seconds, arrivals=pool, clients=self.clients, think_s=self.think_s, seed=seed)
         moments = self._moments(seconds, draw)
-        return Trace(seconds=seconds, arrivals=tuple(_drawn(self.mix, t, draw) for t in moments))
+        return Trace(seconds=seconds, arrivals=tuple(_drawn(self.mix, t, draw) for t in moments), seed=seed)
 
     def with_rate(self, rate: float) -> LoadPlan:
         """The plan at another rate; a recorded trace is played faster or slower."""
@@ -79,9 +79,9 @@ class LoadPlan(msgspec.Struct, frozen=True, kw_only=True):
         lengths += f", {prefix} of them shared" if prefix else ""
         if self.clients:
             return f"{self.clients} clients that wait for their answers, {lengths}"
-        ramp = f" rising to {self.ramp_to:g}" if self.ramp_to is not None else ""
+        ramp = f" rising to {self.ramp_to:.4g}" if self.ramp_to is not None else ""
         group = f" in groups of {self.burst}" if self.burst > 1 else ""
-        return f"{self.rate:g} requests/s{ramp}{group}, {lengths}"
+        return f"{self.rate:.4g} requests/s{ramp}{group}, {lengths}"
 
     def _moments(self, seconds: float, draw: random.Random) -> Iterator[float]:
         """Poisson arrivals: unit-rate ones, at the times when the rate's integral reaches them."""

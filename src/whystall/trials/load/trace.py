@@ -21,7 +21,8 @@ _TOKENS_PER_HASH = 512  # Mooncake's traces
 class Trace(msgspec.Struct, frozen=True, kw_only=True):
     """Requests for ``seconds``. Open loop: each goes out at its ``t``. Closed loop: ``clients`` take one after another.
 
-    ``salt`` separates prefix caches: traces that differ only in it share no prompt, and are else the same.
+    ``salt`` separates prefix caches: traces that differ only in it share no prompt, and are else the same. ``seed`` draws
+    what a prompt does not share.
     """
 
     seconds: float
@@ -29,6 +30,7 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True):
     clients: int = 0
     think_s: float = 0.0
     salt: int = 0
+    seed: int = 0
 
     def salted(self, salt: int) -> Trace:
         return msgspec.structs.replace(self, salt=salt)
@@ -46,7 +48,7 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True):
         elif arrival.prefix_tokens:
             shared = list(_tokens(f"p{arrival.prefix}", arrival.prefix_tokens))
         shared = shared[: arrival.prompt_tokens]
-        own = _draw(f"{self.salt}/{index}", arrival.prompt_tokens - len(shared))
+        own = _draw(f"{self.salt}/{self.seed}/{index}", arrival.prompt_tokens - len(shared))
         prompt = shared + own
         salt = _tokens(f"s{self.salt}", _SALT_TOKENS)[: len(prompt)]
         return [*salt, *prompt[len(salt) :]]
