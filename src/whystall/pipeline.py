@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import msgspec
 
 from whystall.cases.past import NOTHING, Past
 from whystall.causes.judge import judge, worst
+from whystall.causes.notices import notices_of
 from whystall.errors import NotMetrics, TooLittleData
 from whystall.evidence.comparison import compare_engines
 from whystall.model.comparison import Comparison
@@ -17,7 +17,6 @@ from whystall.model.engine_state import EngineState
 from whystall.model.prediction import WhatIf
 from whystall.model.recording import Recording
 from whystall.model.slo import Slo
-from whystall.model.text import Text
 from whystall.profiles.figures import TraceFigures
 from whystall.remedies.choose import remedies
 from whystall.remedies.whatif import WhatIfAsked, predict_remedies, what_if
@@ -51,7 +50,7 @@ def diagnose(
     """
     require_one_server(recording.metrics, recording.target.text)
     states = states_of(recording)
-    notices = _notices(recording, states)
+    notices = notices_of(recording, states)
     findings = [_finding(state, recording.target.text, slo, notices, trace, past) for state in states]
     top = worst([finding.diagnosis for finding in findings])
     if predicted:
@@ -144,28 +143,3 @@ def _nothing_scraped(recording: Recording) -> TooLittleData:
         f"{recording.target.text} gave no metrics page in {len(failed)} attempts{why}",
         "Check that the server answers GET /metrics, then look for longer (--for 60s).",
     )
-
-
-def _notices(recording: Recording, states: list[EngineState]) -> tuple[Notice, ...]:
-    """What was handled on the way in, and what was seen of the server itself."""
-    found = [Notice(w.id, w.text) for w in recording.warnings]
-    if recording.metrics.failed and "failed_scrapes" not in {notice.id for notice in found}:
-        text = Text("{n} scrapes failed; their time is bridged", "{n} 次采样失败；其时间已跨越").format(
-            n=len(recording.metrics.failed)
-        )
-        found.append(Notice("failed_scrapes", text))
-    restarts = sorted({t for state in states for t in state.restarts})
-    if restarts:
-        text = Text(
-            "the server started anew at {when} s; rates are not taken across it",
-            "服务器在 {when} 秒处重启；速率不跨越该点计算",
-        ).format(when=", ".join(f"{t:.0f}" for t in restarts if math.isfinite(t)))
-        found.append(Notice("restart", text))
-    unknown = states[0].unknown_names if states else ()
-    if unknown:
-        text = Text(
-            "{n} metrics are of a newer version than our tables and were left out: {names}",
-            "{n} 个指标比我们的表更新，已略过：{names}",
-        ).format(n=len(unknown), names=", ".join(unknown[:3]))
-        found.append(Notice("unknown_metrics", text))
-    return tuple(found)

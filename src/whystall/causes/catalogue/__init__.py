@@ -1,4 +1,7 @@
-"""The causes: one file each. Adding one is adding a file with a ``CAUSE``; nothing else changes."""
+"""The causes: one file each. Adding one is adding a file with a ``CAUSE``; nothing else changes.
+
+Other packages add theirs by an entry point, through the same door (:mod:`whystall.causes.plugins`).
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,20 @@ import pkgutil
 from functools import cache
 
 from whystall.causes.entry import CauseEntry
+from whystall.causes.plugins import Admitted, Refusal, admit, installed
 
 
 @cache
+def _admitted() -> Admitted:
+    own = (importlib.import_module(f"{__name__}.{m.name}") for m in pkgutil.iter_modules(__path__))
+    return admit(own, installed())
+
+
 def catalogue() -> dict[str, CauseEntry]:
     """Every cause by id."""
-    modules = (importlib.import_module(f"{__name__}.{m.name}") for m in pkgutil.iter_modules(__path__))
-    return {module.CAUSE.id: module.CAUSE for module in modules}
+    return _admitted().causes
+
+
+def refused() -> tuple[Refusal, ...]:
+    """The plugins that were not let in."""
+    return _admitted().refused
