@@ -15,7 +15,11 @@ from .catalogue import refused
 def notices_of(recording: Recording, states: list[EngineState]) -> tuple[Notice, ...]:
     """What was handled on the way in, and what was seen of the server itself."""
     found = [Notice(w.id, w.text) for w in recording.warnings]
-    if recording.metrics.failed and "failed_scrapes" not in {notice.id for notice in found}:
+    if (
+        len(recording.metrics.times)
+        and recording.metrics.failed
+        and "failed_scrapes" not in {notice.id for notice in found}
+    ):
         text = Text("{n} scrapes failed; their time is bridged", "{n} 次采样失败；其时间已跨越").format(
             n=len(recording.metrics.failed)
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,8 +12,9 @@ from pathlib import Path
 import click
 from msgspec.structs import replace
 
-from whystall.errors import NotARecording
-from whystall.model.recording import Recording
+from whystall.errors import NotARecording, Unreachable
+from whystall.model.recording import FailedScrape, Recording, SeriesTable
+from whystall.model.target import Target
 from whystall.model.text import Text
 from whystall.sources.files.log_file import read_log_file
 from whystall.sources.files.recording import argv_of, log_anchor, read_recording
@@ -44,8 +46,20 @@ def recording_of(reading: Reading, lang: str) -> Recording:
         return _with_named(read_ticket(path) if is_ticket(path) else read_recording(path), reading)
     if _looks_like_a_path(reading.target):
         raise NotARecording(f"there is no {reading.target}", "Give a server's address, or a folder that is there.")
-    with shown_progress(lang) as show:
-        return asyncio.run(collect(collect_spec(reading), progress=show))
+    try:
+        with shown_progress(lang) as show:
+            return asyncio.run(collect(collect_spec(reading), progress=show))
+    except Unreachable as error:
+        if reading.log is None:
+            raise
+        return _unanswered(reading, error)
+
+
+def _unanswered(reading: Reading, error: Unreachable) -> Recording:
+    """A server that does not answer, with its log: that one may say why."""
+    failed = FailedScrape(time.time(), type(error).__name__)
+    nothing = replace(SeriesTable.empty(), failed=(failed,))
+    return _with_named(Recording(target=Target(reading.target), metrics=nothing), reading)
 
 
 def _looks_like_a_path(target: str) -> bool:

@@ -1,4 +1,5 @@
 import io
+import socket
 import sys
 from pathlib import Path
 
@@ -6,6 +7,7 @@ import pytest
 
 from whystall.cli.collecting import collect_spec, recording_of, shown_progress, told
 from whystall.cli.reading import Asked
+from whystall.errors import Unreachable
 from whystall.sources.live.collector import Progress
 
 
@@ -49,3 +51,18 @@ def test_a_recording_is_read_whole_and_says_so(asked: Asked, said: bool, data: P
     folder = data / "recordings" / "healthy"
     recording_of(asked.of(str(folder)), "en")
     assert ("is read whole" in capsys.readouterr().err) == said
+
+
+def test_a_server_that_does_not_answer_is_told_by_its_log(tmp_path: Path) -> None:
+    log = tmp_path / "server.log"
+    log.write_text(
+        "(APIServer pid=1) INFO 01-01 00:00:00 [x.py:1] non-default args: {'model': 'm'}\nEngineCore failed to start.\n"
+    )
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))  # bound and not listening: nobody can answer there
+        target = f"http://127.0.0.1:{held.getsockname()[1]}"
+        found = recording_of(Asked(log=log).of(target), "en")
+        with pytest.raises(Unreachable):
+            recording_of(Asked().of(target), "en")
+    assert found.metrics.failed[0].error == "Unreachable"
+    assert [line.text for line in found.log if line.text][-1] == "EngineCore failed to start."

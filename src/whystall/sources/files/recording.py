@@ -90,7 +90,8 @@ def log_anchor(table: SeriesTable) -> LogAnchor:
     starts = [row for row, key in enumerate(table.keys) if _is_start(key.name)]
     seen = table.values[starts][np.isfinite(table.values[starts])] if starts else np.zeros(0)
     start = float(seen[-1]) if len(seen) else math.nan
-    return LogAnchor(float(table.times[0]), float(table.times[-1]), start)
+    asked = [*map(float, table.times), *(scrape.t for scrape in table.failed)]
+    return LogAnchor(min(asked, default=0.0), max(asked, default=0.0), start)
 
 
 def _is_start(name: str) -> bool:
