@@ -16,6 +16,8 @@ _BEGAN = Text("{what} began", "{what} 开始")
 _SEEN = Text("whystall began to look", "whystall 开始观察")
 _DIAGNOSED = Text("{verdict}: {headline}", "{verdict}：{headline}")
 _CHOSEN = Text("Advised first: {text}", "首选建议：{text}")
+# What is a case once, however often it is looked at; each run of the loop is a case of its own.
+_OF_A_WINDOW = ("diagnose", "example")
 _VERDICTS = {
     "healthy": Text("healthy", "健康"),
     "bottleneck": Text("bottleneck", "存在瓶颈"),
@@ -42,7 +44,7 @@ def case_of(diagnosis: Diagnosis, now: float, origin: str = "diagnose") -> Case:
         remedy=diagnosis.remedies[0] if diagnosis.remedies and not healthy else None,
         steps=_steps(diagnosis, now),
         origin=origin,
-        uid=uid_of(diagnosis),
+        uid=uid_of(diagnosis) if origin in _OF_A_WINDOW else "",
     )
 
 

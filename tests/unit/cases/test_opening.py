@@ -27,3 +27,10 @@ def test_a_healthy_server_is_a_closed_case():
 def test_similar_cases_are_not_kept_with_it():
     outer = msgspec.structs.replace(kv_diagnosis(), engines=(kv_diagnosis(), kv_diagnosis()))
     assert diagnosis_of(case_of(outer, START).diagnosis) == kv_diagnosis()
+
+
+def test_a_window_is_one_case_and_each_run_of_the_loop_its_own():
+    first, again = (case_of(kv_diagnosis(), START) for _ in range(2))
+    assert first.uid == again.uid
+    assert len(first.uid) == 32
+    assert case_of(kv_diagnosis(), START, "fix").uid == ""
