@@ -28,9 +28,10 @@ _VERDICTS = {
 def case_of(diagnosis: Diagnosis, now: float, origin: str = "diagnose") -> Case:
     """A case of ``diagnosis``, not yet in a book. ``opened`` is ``now``; it is closed at once where nothing is wrong.
 
-    Its steps are the incident's onset where one was seen, the look and the diagnosis, with the advice that comes first.
+    Its steps are the incident's onset where one was seen, the look and, of a diagnosis alone, the diagnosis with the advice
+    that comes first; the loop writes those itself. They are on the clock of ``now``, whatever clock the server has.
     """
-    healthy = diagnosis.verdict == "healthy"
+    healthy, alone = diagnosis.verdict == "healthy", origin in _OF_A_WINDOW
     return Case(
         target=diagnosis.target,
         engine=diagnosis.engine,
@@ -42,9 +43,9 @@ def case_of(diagnosis: Diagnosis, now: float, origin: str = "diagnose") -> Case:
         headline=diagnosis.headline,
         diagnosis=plain(msgspec.structs.replace(diagnosis, similar=(), wording=None, engines=())),
         remedy=diagnosis.remedies[0] if diagnosis.remedies and not healthy else None,
-        steps=_steps(diagnosis, now),
+        steps=_steps(diagnosis, now, alone),
         origin=origin,
-        uid=uid_of(diagnosis) if origin in _OF_A_WINDOW else "",
+        uid=uid_of(diagnosis) if alone else "",
     )
 
 
@@ -55,15 +56,14 @@ def uid_of(diagnosis: Diagnosis) -> str:
     return hashlib.sha256(repr(named).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-def _steps(diagnosis: Diagnosis, now: float) -> tuple[CaseStep, ...]:
-    start = diagnosis.window.start
-    began = [
-        CaseStep("began", start + cause.onset.seconds, _BEGAN.format(what=cause.id))
-        for cause in diagnosis.causes
-        if cause.onset and diagnosis.verdict == "bottleneck"
-    ]
-    verdict = _VERDICTS[diagnosis.verdict]
-    found = _DIAGNOSED.format(verdict=verdict, headline=diagnosis.headline)
-    chosen = [CaseStep("chosen", now, _CHOSEN.format(text=r.text)) for r in diagnosis.remedies[:1] if r.text.en]
-    steps = [CaseStep("seen", start, _SEEN), *began, CaseStep("diagnosed", now, found), *chosen]
+def _steps(diagnosis: Diagnosis, now: float, alone: bool) -> tuple[CaseStep, ...]:
+    start = now - (diagnosis.window.end - diagnosis.window.start)
+    steps = [CaseStep("seen", start, _SEEN)]
+    if diagnosis.verdict == "bottleneck":
+        onsets = ((cause.id, cause.onset.seconds) for cause in diagnosis.causes if cause.onset)
+        steps += [CaseStep("began", start + after, _BEGAN.format(what=id)) for id, after in onsets]
+    if alone:
+        found = _DIAGNOSED.format(verdict=_VERDICTS[diagnosis.verdict], headline=diagnosis.headline)
+        advice = [CaseStep("chosen", now, _CHOSEN.format(text=r.text)) for r in diagnosis.remedies[:1] if r.text.en]
+        steps += [CaseStep("diagnosed", now, found), *advice]
     return tuple(sorted(steps, key=lambda step: step.at))

@@ -116,7 +116,9 @@ def _range(**ratios: float) -> dict[str, str]:
 def metric_title(name: str, lang: str) -> str:
     """What a metric of a prediction or a trial is called: ttft_p95 is TTFT p95, as the impact section has it."""
     head, _, tail = clean(name).partition("_")
-    return say_or(name, f"{head.upper() if len(head) <= 4 else head} {tail}".strip().replace("_", " "), lang)
+    return say_or(
+        name, f"{head.upper() if len(head) <= 4 else head.capitalize()} {tail}".strip().replace("_", " "), lang
+    )
 
 
 def _limits(diagnosis: Diagnosis, lang: str) -> Table:
