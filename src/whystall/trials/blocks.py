@@ -56,6 +56,7 @@ class BlockResult(msgspec.Struct, frozen=True, kw_only=True):
     hit_ratio: float | None = None
     client: ClientUse | None = None
     drained_s: float = 0.0  # after the block's end, until the last answer
+    error: str = ""  # the most frequent one, where any failed
 
     @property
     def requests(self) -> int:

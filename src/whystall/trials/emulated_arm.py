@@ -175,6 +175,7 @@ class _Play:
             tokens_n=journal.columns("generated"),
             mean_gap_s=(last - first) / np.maximum(outputs - 1, 1),
             hit_ratio=self._hit_ratio(),
+            error=next((r.reason for r in self.sent if r.id in self.refused), ""),
             drained_s=max(ended - self.start - self.trace.seconds, 0.0),
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
@@ -153,6 +154,7 @@ def block_result(seen: Sequence[Exchange], start: float, seconds: float, ended: 
         tokens_n=tokens[:, 1],
         mean_gap_s=(last - first) / np.maximum(outputs - 1, 1),
         drained_s=max(ended - start - seconds, 0.0),
+        error=next((name for name, _ in Counter(e.error for e in rows if e.error).most_common(1)), ""),
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from whystall.errors import Unavailable
 from whystall.model.trial import ArmName, WarmUp
 
 from .arm import Arm
@@ -22,12 +23,23 @@ async def warm_up(
 ) -> tuple[WarmUp, list[BlockResult]]:
     """Send windows of the load until two in a row are alike, or for ``most_s``. The same requests in every window, so
     that only the server can make them differ.
+
+    Raises Unavailable where a window's requests all failed.
     """
     windows: list[BlockResult] = []
     trace = plan.trace(WINDOW_S, seed=seed)
     while not (settled := _settled(windows)) and _seconds(windows) < most_s:
         windows.append(await arm.block(trace.salted(next(salts)), WINDOW_S * 3))
+        _require_answers(arm, windows[-1])
     return WarmUp(name, _seconds(windows), sum(w.requests for w in windows), settled), windows
+
+
+def _require_answers(arm: Arm, window: BlockResult) -> None:
+    if window.requests and window.failed.all():
+        raise Unavailable(
+            f"{arm.label.target} failed all {window.requests} requests of the warm-up ({window.error})",
+            "It must serve /v1/completions with prompts of token ids; check --model, and --prompt against its max_model_len.",
+        )
 
 
 def _seconds(windows: list[BlockResult]) -> float:

@@ -3,9 +3,11 @@
 from itertools import count
 
 import msgspec
+import pytest
 
 from whystall.emulator.engine.options import EngineOptions
 from whystall.emulator.profiles import load_profile
+from whystall.errors import Unavailable
 from whystall.trials.blocks import BlockResult
 from whystall.trials.emulated_arm import EmulatedArm, VirtualTime
 from whystall.trials.load.plan import LoadPlan
@@ -55,3 +57,11 @@ async def test_few_requests_take_longer_and_the_time_ends_it() -> None:
 
 def test_no_window_has_no_e2e() -> None:
     assert slowest_e2e_s([]) == 0.0
+
+
+async def test_a_server_that_fails_everything_is_named_with_what_it_answers() -> None:
+    options = EngineOptions(num_gpu_blocks=20000, max_model_len=64)
+    with pytest.raises(Unavailable, match=r"failed all \d+ requests of the warm-up \(too long\)"):
+        await warm_up(
+            "a", EmulatedArm(options, PROFILE, VirtualTime()), LoadPlan(rate=5), seed=1, salts=count(), most_s=60
+        )
