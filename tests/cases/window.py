@@ -4,7 +4,7 @@ Each phase of a case says, all optional but ``seconds``:
 
 ``running waiting kv``                  gauges; a list is gone through second by second, over and over
 ``rate prompt output cached``           requests a second, their lengths (a number, or [[share, tokens], ...]), share cached
-``itl_ms slow_tokens``                  inter-token latency; [share, milliseconds] of the tokens that came late
+``itl_ms slow_tokens``                  inter-token latency (a list as for gauges); [share, milliseconds] of the late tokens
 ``steps``                               engine steps a second; else one for each ITL while requests run
 ``queue_s prefill_s front_s``           the parts of the time to first token
 ``preemptions refused errors``          events a second
@@ -19,6 +19,8 @@ Each phase of a case says, all optional but ``seconds``:
 ``mm mm_hits``                          media items a request, share of them in the cache
 ``spec``                                [share accepted, ...] by position of the draft
 ``transfer``                            {s, mb, failed: share, fetching: requests, external: share of the prompt}
+
+``age_s`` of a case says for how long the server had been there when the window begins.
 """
 
 from __future__ import annotations
@@ -73,7 +75,8 @@ def recording_of(case: dict[str, Any]) -> Recording:
     """The recording of a case: its phases one after the other at one scrape a second."""
     seconds = [(phase, i) for phase in case["phases"] for i in range(int(phase["seconds"]))]
     argv = list(case.get("argv", ()))
-    pages = [_Page(argv, str(n)) for n in range(1 + max(len(phase.get("peers", ())) for phase, _ in seconds))]
+    age = case.get("age_s")
+    pages = [_Page(argv, str(n), age) for n in range(1 + max(len(phase.get("peers", ())) for phase, _ in seconds))]
     table = _scraped(pages, seconds)
     log = tuple(LogLine(START + t, "INFO", "EngineCore", 1, text) for t, text in case.get("log", []))
     return Recording(
@@ -112,7 +115,8 @@ def _scraped(pages: list[_Page], seconds: list[tuple[dict[str, Any], int]]) -> S
 class _Page:
     """Counters and gauges of one engine as they grow."""
 
-    def __init__(self, argv: list[str], engine: str = "0") -> None:
+    def __init__(self, argv: list[str], engine: str = "0", age_s: float | None = None) -> None:
+        self.age_s = age_s
         self.engine = engine
         given = dict(pairwise(argv))
         blocks, size = given.get("--num-gpu-blocks-override", "None"), given.get("--block-size", "16")
@@ -140,7 +144,7 @@ class _Page:
     def scrape(self, phase: dict[str, Any], second: int, *, counts: bool = True) -> None:
         running, waiting, kv = (_at(phase.get(k, 0), second) for k in ("running", "waiting", "kv"))
         if counts and not phase.get("stopped"):
-            self._work(phase, running)
+            self._work(phase | {"itl_ms": _at(phase.get("itl_ms", 10.0), second)}, running)
         row = {self._key(n): v for n, v in self.counters.items()}
         row |= {self._key("num_requests_running"): running, self._key("num_requests_waiting"): waiting}
         row[self._key("kv_cache_usage_perc")] = kv
@@ -157,6 +161,8 @@ class _Page:
             row[SeriesKey("process_resident_memory_bytes")] = 1e9 * (low + (high - low) * second / phase["seconds"])
         if "fetching" in phase.get("transfer", {}):
             row[self._key("num_requests_kv_fetch_by_stage", stage="in_progress")] = phase["transfer"]["fetching"]
+        if self.age_s is not None:
+            row[SeriesKey("process_start_time_seconds")] = START - self.age_s
         self.rows.append(row)
 
     def _work(self, phase: dict[str, Any], running: float) -> None:

@@ -19,7 +19,7 @@ from whystall.emulator.server.deployment import Deployment
 from whystall.emulator.server.faults import inject, parse_fault, prepared
 from whystall.emulator.server.faults.scene import healthy_serving
 from whystall.emulator.server.openai import Limits
-from whystall.emulator.server.recorder import record_run
+from whystall.emulator.server.recorder import gpu_rows, record_run
 from whystall.emulator.server.serve import serving
 from whystall.model.diagnosis import Diagnosis
 from whystall.pipeline import diagnose
@@ -89,8 +89,7 @@ async def gpu_samples(deployment: Deployment, rows: list[GpuRow]) -> None:
     """What NVML would say beside the server, once in an emulated second."""
     while True:
         await asyncio.sleep(1.0 / SPEED)
-        for index, replica in enumerate(deployment.replicas):
-            row = replica.gpu.sample(replica.engine, deployment.now, *replica.meters.work())
+        for index, row in enumerate(gpu_rows(deployment, deployment.now)):
             rows.append(msgspec.convert({"t": deployment.now, "gpu": index, **row}, GpuRow))
 
 

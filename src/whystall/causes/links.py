@@ -56,6 +56,18 @@ SET_ASIDE = Link(
     ),
 )
 
+STEPS_ARE_SLOWER = Link(
+    Text(
+        "Steps take longer at equal work: {step_residual}",
+        "同等工作下每步更久：{step_residual}",
+    ),
+    (Need("step.residual"),),
+    rejects=Text(
+        "more or longer requests: the batch explains only part of the time",
+        "更多或更长的请求：批次只能解释部分时间",
+    ),
+)
+
 STOOD_STILL = Link(
     Text(
         "Everything stood still: {progress_stalled}",

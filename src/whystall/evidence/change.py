@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 
 from whystall.model.diagnosis import Onset
 
-from .scene import Scene
+if TYPE_CHECKING:  # a scene is made with the change points of its steps
+    from .scene import Scene
 
 Floats = NDArray[np.float64]
 

@@ -19,11 +19,14 @@ from .multimodal import multimodal
 from .peers import peers
 from .pipeline import pipeline
 from .progress import progress
+from .ranks import ranks
+from .residual import residual
 from .saturation import saturation
 from .scene import Scene
 from .settings import settings
 from .slow_steps import slow_steps
 from .speculation import speculation
+from .start import start
 from .startup import startup
 from .trace import trace
 from .transfer import transfer
@@ -35,9 +38,11 @@ FAMILIES: tuple[Callable[[Scene], Iterator[Evidence]], ...] = (
     saturation,
     deferred,
     latency,
+    residual,
     workload,
     host,
     gpu,
+    ranks,
     client,
     log,
     events,
@@ -49,6 +54,7 @@ FAMILIES: tuple[Callable[[Scene], Iterator[Evidence]], ...] = (
     speculation,
     pipeline,
     transfer,
+    start,
     trace,
     contrast,
     slow_steps,

@@ -11,6 +11,7 @@ from whystall.model.engine_state import EngineState
 from whystall.model.slo import Slo
 
 from .bounds import bounds
+from .pace import Pace, late_by_pace
 from .silence import Silence, died, longest_silence
 from .smoothing import joined, runs
 from .symptoms import symptoms, usual_itl
@@ -51,10 +52,14 @@ class Focus(msgspec.Struct, frozen=True):
     passing: frozenset[str] = frozenset()
 
 
-def focus(state: EngineState, slo: Slo | None = None) -> Focus:
-    """The worst episode of the window. Episodes are flagged intervals joined over short gaps."""
-    flags = {kind: flag & (state.valid | (kind == "away")) for kind, flag in symptoms(state, slo).items()}
-    best = _hang(state, flags["stall"]) or max(_episodes(state, flags, slo), key=lambda e: e[2], default=None)
+def focus(state: EngineState, slo: Slo | None = None, paced: Pace | None = None) -> Focus:
+    """The worst episode of the window. Episodes are flagged intervals joined over short gaps.
+
+    ``paced``: since when steps are slower than their batch explains.
+    """
+    flags = {kind: flag & (state.valid | (kind == "away")) for kind, flag in symptoms(state, slo, paced).items()}
+    episodes = _episodes(state, flags, slo, paced)
+    best = _hang(state, flags["stall"]) or max(episodes, key=lambda e: e[2], default=None)
     m = len(state.dt)
     if m and (beyond := _beyond(state, best is not None)) is not None:
         return _unanswered(state, beyond, flags)
@@ -110,7 +115,9 @@ def _hang(state: EngineState, stall: Bools) -> tuple[int, int, float] | None:
     return last[0][0], last[0][1], float(state.dt[last[0][0] :].sum())
 
 
-def _episodes(state: EngineState, flags: dict[str, Bools], slo: Slo | None) -> list[tuple[int, int, float]]:
+def _episodes(
+    state: EngineState, flags: dict[str, Bools], slo: Slo | None, paced: Pace | None
+) -> list[tuple[int, int, float]]:
     """(first, last + 1, weight) of each episode that is long enough.
 
     Standstills are episodes of their own, together with what comes of them: the queue that builds up meanwhile.
@@ -119,7 +126,7 @@ def _episodes(state: EngineState, flags: dict[str, Bools], slo: Slo | None) -> l
     severity = np.add.reduce([_WEIGHTS[kind] * flag * state.dt for kind, flag in flags.items()])
     stretches = _with_aftermath(joined(state, flags["stall"]), joined(state, rest))
     found = [(a, b, float(severity[a:b].sum())) for a, b in stretches]
-    return [episode for episode in found if _lasts(state, flags, slo, episode[0], episode[1])]
+    return [episode for episode in found if _lasts(state, flags, slo, paced, episode[0], episode[1])]
 
 
 def _with_aftermath(stalls: list[tuple[int, int]], rest: list[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -132,27 +139,31 @@ def _with_aftermath(stalls: list[tuple[int, int]], rest: list[tuple[int, int]]) 
     return [*whole, *left]
 
 
-def _lasts(state: EngineState, flags: dict[str, Bools], slo: Slo | None, start: int, stop: int) -> bool:
+def _lasts(
+    state: EngineState, flags: dict[str, Bools], slo: Slo | None, paced: Pace | None, start: int, stop: int
+) -> bool:
     """A stall counts from its own least length on, the rest by its flagged time; shorter losses count when they recur."""
     if flags["stall"][start:stop].any():
         return True
     anything = np.logical_or.reduce([flag[start:stop] for flag in flags.values()])
     others = any(flag[start:stop].any() for kind, flag in flags.items() if kind != "itl")
-    if not (others or bounds(slo).itl_promised or _slow_on_the_whole(state, start, stop)):
+    slowed = late_by_pace(state, paced, bounds(slo).itl_s)[start:stop].any()
+    if not (others or slowed or bounds(slo).itl_promised or _slow_on_the_whole(state, paced, start, stop)):
         return False
     flagged, span = state.dt[start:stop][anything].sum(), state.dt[start:stop].sum()
     recurs = len(runs(anything)) >= 2 and flagged >= level("gain") * span and flagged >= level("stall_min")
     return bool(flagged >= level("episode_min") or recurs)
 
 
-def _slow_on_the_whole(state: EngineState, start: int, stop: int) -> bool:
+def _slow_on_the_whole(state: EngineState, paced: Pace | None, start: int, stop: int) -> bool:
     """Late tokens alone are an episode when they are felt and the usual ITL would gain a fifth of the time."""
     total, tokens = np.nansum(state.itl.sum[start:stop]), np.nansum(state.itl.count[start:stop])
     if tokens < level("episode_tokens"):
         return False
     felt = level("felt_itl")
     late = total >= felt * tokens or _pauses(state, start, stop) >= level("episode_tokens")
-    return bool(late and (1 - level("gain")) * total / tokens >= usual_itl(state, felt))
+    usual = usual_itl(state, felt, paced.usual if paced is not None else None)
+    return bool(late and (1 - level("gain")) * total / tokens >= usual)
 
 
 def _pauses(state: EngineState, start: int, stop: int) -> float:

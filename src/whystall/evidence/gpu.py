@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from whystall.model.diagnosis import Evidence
+from whystall.model.diagnosis import Evidence, Signal
 from whystall.model.engine_state import GpuState
 from whystall.model.text import Text
 
@@ -35,6 +35,7 @@ def gpu(scene: Scene) -> Iterator[Evidence]:
     yield from _held_down(scene, state)
     yield from _lowered_cap(scene, state)
     yield from _follows(scene, state)
+    yield from _memory(scene, state)
 
 
 def _held_down(scene: Scene, state: GpuState) -> Iterator[Evidence]:
@@ -120,3 +121,17 @@ def _follows(scene: Scene, state: GpuState) -> Iterator[Evidence]:
     )
     strength = min(ramp(slope, 0.3, 0.8), ramp(gain, 0.1, 0.4))
     yield scene.evidence("gpu.step_follows_clock", slope, "ratio", strength, text.format(slope=slope, gain=gain), "gpu")
+
+
+def _memory(scene: Scene, state: GpuState) -> Iterator[Evidence]:
+    """Whether the memory is what works: the bandwidth that a trace saw, else the share of the time it is read or written."""
+    reached = scene.trace.memory_bandwidth_ratio if scene.trace is not None else None
+    busy = scene.mean(state.mem_util_ratio) if reached is None else reached
+    if not math.isfinite(busy):
+        return
+    text = Text("the GPU's memory is busy {busy:.0%} of the time", "GPU 显存有 {busy:.0%} 的时间忙碌")
+    if reached is not None:
+        text = Text("kernels reach {busy:.0%} of the memory's bandwidth", "内核达到显存带宽的 {busy:.0%}")
+    strength = ramp(busy, level("memory_busy") - 0.25, level("memory_busy"))
+    source: Signal = "gpu" if reached is None else "trace"
+    yield scene.evidence("gpu.memory_busy", busy, "ratio", strength, text.format(busy=busy), source)

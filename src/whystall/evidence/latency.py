@@ -14,7 +14,7 @@ from whystall.state.histograms import count_above, count_of, mean_of
 from .scene import Scene
 from .smoothing import runs
 from .standstill import near_standstill
-from .symptoms import front_residual, stepping_ratio, usual_itl
+from .symptoms import front_residual, stepping_ratio
 from .thresholds import level, ramp
 from .wording import span
 
@@ -30,7 +30,7 @@ def latency(scene: Scene) -> Iterator[Evidence]:
 def _interference(scene: Scene) -> Iterator[Evidence]:
     """Mean ITL of the incident against the decode-only one, where the excess goes with prompts."""
     state = scene.state
-    itl, alone = mean_of(state.itl, scene.inside), usual_itl(state, level("felt_itl"))
+    itl, alone = mean_of(state.itl, scene.inside), scene.usual_itl_s
     if not (itl > 0 and math.isfinite(alone) and alone > 0):
         return
     times, share = itl / alone, prompt_excess_share(scene, alone)

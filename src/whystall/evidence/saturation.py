@@ -13,7 +13,6 @@ from whystall.model.text import Text
 from .bounds import bounds
 from .devices import device
 from .scene import Scene
-from .symptoms import usual_itl
 from .thresholds import level, ramp
 from .wording import span
 
@@ -200,7 +199,7 @@ def prefill_share(scene: Scene) -> float:
     if not math.isfinite(alone):
         if (prompt + output) / steps >= ridge(scene):
             return min(float(prompt / (prompt + output)), _arithmetic_share(scene))
-        alone = usual_itl(state, level("felt_itl"))
+        alone = scene.usual_itl_s
     busy = float(np.clip(1 - steps * alone / seconds, 0, 1))
     return min(busy * seconds / max(scene.seconds, 1e-9), _arithmetic_share(scene))
 

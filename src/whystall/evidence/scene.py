@@ -13,9 +13,12 @@ from whystall.model.slo import Slo
 from whystall.model.text import Text
 from whystall.profiles.figures import TraceFigures
 from whystall.state.histograms import mean_of
+from whystall.state.step_cost import StepRows
 
 from .focus import Focus, focus
-from .symptoms import decode_itl, queue_delay
+from .pace import Pace, pace
+from .symptoms import decode_itl, queue_delay, usual_itl
+from .thresholds import level
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -28,7 +31,9 @@ class Scene:
         self.state = state
         self.trace = trace
         self.slo = slo
-        self.focus: Focus = focus(state, slo)
+        self.known_rows: StepRows | None = None
+        self.paced: Pace | None = pace(state, self.known_rows)
+        self.focus: Focus = focus(state, slo, self.paced)
         self.inside: Bools = self.focus.inside & state.valid
         self.before: Bools = self.focus.before
 
@@ -58,7 +63,13 @@ class Scene:
 
     @cached_property
     def decode_itl_s(self) -> float:
-        return decode_itl(self.state)
+        """That of steps without prompts, before steps slowed at equal work; NaN where there are none."""
+        return decode_itl(self.state, self.paced.usual if self.paced is not None else None)
+
+    @cached_property
+    def usual_itl_s(self) -> float:
+        """What the incident's ITL is compared with: that of steps without prompts, else the median one."""
+        return usual_itl(self.state, level("felt_itl"), self.paced.usual if self.paced is not None else None)
 
     @cached_property
     def prompt_tokens(self) -> float:

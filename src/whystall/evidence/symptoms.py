@@ -10,6 +10,7 @@ from whystall.model.slo import Slo
 from whystall.state.histograms import means, quantile_of
 
 from .bounds import bounds
+from .pace import Pace, late_by_pace
 from .silence import gaps
 from .smoothing import SMOOTH_S, around, cumulative, joined, smooth_mean, smooth_rate, window_edges
 from .standstill import frozen_tokens, near_standstill, stalled
@@ -19,14 +20,14 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 
-def symptoms(state: EngineState, slo: Slo | None = None) -> dict[str, Bools]:
+def symptoms(state: EngineState, slo: Slo | None = None, paced: Pace | None = None) -> dict[str, Bools]:
     """Kind of loss -> the intervals that have it. What holds every promise of ``slo`` loses nothing.
 
-    ``ttft`` and ``e2e`` are promises broken by none of the other kinds.
+    ``ttft`` and ``e2e`` are promises broken by none of the other kinds. ``paced``: where steps slowed at equal work.
     """
     at = bounds(slo)
     stall = stalled(state) | frozen_tokens(state)
-    slow = promised_tokens_late(state, at.itl_s) if at.itl_promised else slow_tokens(state, at.itl_s)
+    slow = promised_tokens_late(state, at.itl_s) if at.itl_promised else _late(state, at.itl_s, paced)
     waste = slow | ~np.array(at.itl_promised)  # an idle GPU or a low clock is no loss while tokens come as promised
     found = {
         "stall": stall,
@@ -116,16 +117,22 @@ def _queued_before(state: EngineState, bound: float) -> Bools:
     return _positive((waited > bound) & (lived < state.t_end) & (finished >= 3))
 
 
-def decode_itl(state: EngineState) -> float:
+def _late(state: EngineState, felt: float, paced: Pace | None) -> Bools:
+    usual = paced.usual if paced is not None else None
+    return slow_tokens(state, felt, usual) | late_by_pace(state, paced, felt)
+
+
+def decode_itl(state: EngineState, where: Bools | None = None) -> float:
     """Seconds between tokens where steps hold next to no prompt tokens: what the batch itself takes. NaN when unseen.
 
-    Median over the intervals in which hardly any prompt finished and none is in flight: a chunk in flight is counted
-    nowhere yet, but running or the blocks in use rise with it.
+    Median over the intervals (of ``where``) in which hardly any prompt finished and none is in flight: a chunk in flight
+    is counted nowhere yet, but running or the blocks in use rise with it.
     """
     itl = means(state.itl)
     with np.errstate(invalid="ignore", divide="ignore"):
         pure = (state.computed_tokens <= state.generation_tokens * 0.1) & (state.itl.count >= 4)
         pure &= ~(state.running_end > state.running_start) & ~_chunks_in_flight(state)
+    pure &= True if where is None else where
     seen = itl[pure & np.isfinite(itl)]
     return float(np.median(seen)) if len(seen) >= 2 else float("nan")
 
@@ -140,22 +147,22 @@ def _chunks_in_flight(state: EngineState) -> Bools:
     return _positive(taken > needed + 1)
 
 
-def usual_itl(state: EngineState, felt: float) -> float:
+def usual_itl(state: EngineState, felt: float, usual: Bools | None = None) -> float:
     """What an ITL is compared with: the decode-only one, else the histogram's median but no more than twice the felt one.
 
     Where no step without prompts was seen, the median is one of them as long as such steps are the most; a median that
-    is itself slow is no excuse.
+    is itself slow is no excuse. ``usual`` are the intervals before steps slowed at equal work, all without such a change.
     """
-    alone = decode_itl(state)
+    alone = decode_itl(state, usual)
     if np.isfinite(alone):
         return alone
-    median = quantile_of(state.itl, 0.5, state.valid)[0]
+    median = quantile_of(state.itl, 0.5, state.valid if usual is None else usual)[0]
     return min(median, 2 * felt) if np.isfinite(median) else felt
 
 
-def slow_tokens(state: EngineState, felt: float) -> Bools:
+def slow_tokens(state: EngineState, felt: float, before: Bools | None = None) -> Bools:
     """Intervals whose mean ITL is felt and over twice the usual one, and those in which decoding requests get none."""
-    itl, usual = means(state.itl), usual_itl(state, felt)
+    itl, usual = means(state.itl), usual_itl(state, felt, before)
     late = max(felt, level("slow_factor") * usual)
     slow = (itl > late) & (state.itl.count >= 4)
     # A stream of a token a second has too few of them in an interval: those around it are taken together.

@@ -61,6 +61,23 @@ _TABLE = (
         "stepping", 0.8, "ratio", "steps that fill less of the time have pauses between requests, which is demand"
     ),
     Threshold("front_requests", 10.0, "req", "a difference of three means needs some requests under each"),
+    # Steps against their batch
+    Threshold(
+        "residual_rows", 8.0, "rows", "a line through fewer rows of twenty steps fits anything (calibration's least)"
+    ),
+    Threshold("residual_effect", 0.04, "log", "the least effect of method 2.2: below it versions of one kernel differ"),
+    Threshold(
+        "sheet_error", 0.4, "log", "data sheets and a model's size tell a step's time within half (fidelity runs)"
+    ),
+    Threshold(
+        "pause_share", 0.5, "ratio", "where half of the lost time lies in single long gaps, steps are not the matter"
+    ),
+    Threshold("shape_spread", 0.15, "ratio", "batches that differ by less cannot tell what an excess grows with"),
+    Threshold(
+        "warm_up", 300.0, "s", "compilation, graphs, caches and connections are there after some minutes of load"
+    ),
+    Threshold("settle_min", 30.0, "s", "three incidents' gaps: what has not come back by then has ended"),
+    Threshold("settle_times", 4.0, "times", "fewer pauses lie in one half of a window by chance once in eight"),
     # Processes
     Threshold("core_full", 0.9, "cores", "one Python process has one core under the GIL"),
     Threshold("throttled", 0.05, "ratio", "CFS pauses of 5% stretch a step that they hit by tens of milliseconds"),
@@ -83,6 +100,9 @@ _TABLE = (
         "clock_low", 0.85, "ratio", "clocks dither by some percent; below 85% of the highest one work slows visibly"
     ),
     Threshold("throttle_share", 0.2, "ratio", "a fifth of the time throttled costs what is worth naming"),
+    Threshold("memory_busy", 0.65, "ratio", "decoding on healthy H200 reads 75 to 85% of the time, prefill under 30%"),
+    Threshold("power_fell", 0.15, "ratio", "at equal work and full use a board's draw is steady within some percent"),
+    Threshold("rank_apart", 0.1, "ratio", "ranks of one model do equal work; their boards differ by some percent"),
     Threshold("cap_lowered", 0.85, "ratio", "a limit under 85% of the board's rating was set by somebody"),
 )
 

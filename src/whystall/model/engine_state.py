@@ -46,6 +46,9 @@ class GpuState(msgspec.Struct, frozen=True):
     name: str
     mem_used_bytes: float
     mem_total_bytes: float
+    # By interval and device, in the order of their numbers: what a mean over devices hides.
+    device_power_w: Floats | None = None
+    device_clock_hz: Floats | None = None
 
 
 class HostProcess(msgspec.Struct, frozen=True):

@@ -37,7 +37,14 @@ def gpu_state(gpu: GpuColumns | None, edges: Floats) -> GpuState | None:
         name=gpu.name[0] if gpu.name else "",
         mem_used_bytes=_nanmax(gpu.mem_used_bytes[inside]),
         mem_total_bytes=_nanmax(gpu.mem_total_bytes[inside]),
+        device_power_w=_by_device(gpu.power_w, gpu.gpu, slot, m),
+        device_clock_hz=_by_device(_positive(gpu.sm_clock_hz), gpu.gpu, slot, m),
     )
+
+
+def _by_device(values: Floats, device: NDArray[np.int64], slot: NDArray[np.int64], m: int) -> Floats:
+    """Means by interval and device, ``[m, devices]``."""
+    return np.stack([_mean_by_slot(values, np.where(device == d, slot, -1), m) for d in np.unique(device)], axis=1)
 
 
 def host_state(host: HostColumns | None, edges: Floats) -> HostState | None:

@@ -23,16 +23,26 @@ CAUSE = CauseEntry(
     role="limit",
     bias=-4.0,
     weights={
-        "trace.exposed_collectives": 5.0,  # time at which nothing else runs
-        "trace.skew": -2.0,  # waiting for one rank is no transfer
+        "trace.exposed_collectives": 3.0,  # time at which nothing else runs
+        "trace.skew": -1.0,  # waiting for one rank is no transfer
+        "ranks.wait": 2.5,  # ranks that spin draw less power at full use
+        "ranks.apart": -2.0,  # all of them, not all but one
+        "step.residual": 2.0,  # the same work takes longer
+        "excess.by_tokens": 0.7,  # by the tokens that are exchanged
+        "excess.by_sequences": -0.7,  # sequences are not exchanged
+        "config.ranks": 1.0,  # one GPU exchanges nothing
+        "step.host_gap": -1.0,  # a GPU in a collective counts as in use
+        "step.pauses": -1.5,  # every step has its collectives
+        "gpu.held_down": -2.0,  # the clock explains it
+        "version.changed": -1.5,  # so does another version
     },
     links=(
         Link(
             Text(
-                "Collectives hold up the step: {trace_exposed_collectives}",
-                "集合通信拖慢每步：{trace_exposed_collectives}",
+                "Collectives hold up the step: {ranks_wait}",
+                "集合通信拖慢每步：{ranks_wait}",
             ),
-            (Need("trace.exposed_collectives"),),
+            (Need("ranks.wait"),),
             rejects=Text(
                 "kernels: they wait for the exchange",
                 "计算内核：它们在等待通信",
@@ -40,13 +50,33 @@ CAUSE = CauseEntry(
         ),
         Link(
             Text(
-                "The ranks arrive together: {trace_skew}",
-                "各 rank 几乎同时到达：{trace_skew}",
+                "The ranks arrive together: {ranks_apart}",
+                "各 rank 几乎同时到达：{ranks_apart}",
             ),
-            (Need("trace.skew", 0.5, below=True),),
+            (Need("ranks.apart", 0.5, below=True),),
             rejects=Text(
                 "a straggler: that would be waiting, not transfer",
                 "掉队 rank：那是等待而非传输",
+            ),
+            optional=True,
+        ),
+        Link(
+            Text(
+                "It is time that steps did not take before: {step_residual}",
+                "这是此前每步没有的时间：{step_residual}",
+            ),
+            (Need("step.residual"),),
+            optional=True,
+        ),
+        Link(
+            Text(
+                "It grows with what is exchanged: {excess_by_tokens}",
+                "随交换量增长：{excess_by_tokens}",
+            ),
+            (Need("excess.by_tokens"),),
+            rejects=Text(
+                "the host and attention, which go with sequences",
+                "主机与注意力：它们随序列数变化",
             ),
             optional=True,
         ),
@@ -55,6 +85,10 @@ CAUSE = CauseEntry(
         Text(
             "{trace_exposed_collectives:.0%} of the time exposed",
             "未掩盖占 {trace_exposed_collectives:.0%}",
+        ),
+        Text(
+            "steps take {step_residual:.1f} times as long at equal work, at lower power",
+            "同等工作下每步耗时为 {step_residual:.1f} 倍，而功率更低",
         ),
     ),
     first_step=Text(
@@ -74,5 +108,5 @@ CAUSE = CauseEntry(
     ),
     hurts_as=("itl", "queue"),
     order=2,
-    settled_by=("trace",),
+    settled_by=("trace", "gpu"),
 )

@@ -21,22 +21,40 @@ CAUSE = CauseEntry(
         "解码步的内核接近数据表带宽；ITL 随驻留 token 增长。",
     ),
     role="limit",
-    bias=-4.0,
+    bias=-5.0,
     weights={
-        "trace.bandwidth": 5.0,  # kernels at the bandwidth are the definition
+        "trace.bandwidth": 3.0,  # kernels at the bandwidth are the definition
+        "gpu.memory_busy": 3.0,  # as is a memory that hardly rests
+        "itl.median": 2.0,  # it is a loss where most tokens come late
+        "excess.by_sequences": 0.5,  # context is what is read
+        "prefill.busy": -1.5,  # prefill computes rather than reads
+        "gpu.held_down": -2.0,  # the clock explains it
+        "step.pauses": -2.0,  # every step reads
+        "queue.delay": -0.7,  # who waits for seats or blocks is not decoding yet
         "trace.prefill": -2.0,  # prefill computes rather than reads
         "step.host_gap": -2.0,  # an idle GPU does not read
     },
     links=(
         Link(
             Text(
-                "Kernels read as fast as they can: {trace_bandwidth}",
-                "内核已以最快速度读取：{trace_bandwidth}",
+                "The memory hardly rests: {gpu_memory_busy}",
+                "显存几乎不停：{gpu_memory_busy}",
             ),
-            (Need("trace.bandwidth"),),
+            (Need("gpu.memory_busy"),),
             rejects=Text(
                 "launches or the host: the memory is busy",
                 "启动开销或主机：显存在忙",
+            ),
+        ),
+        Link(
+            Text(
+                "Most tokens come late for it: {itl_median}",
+                "大多数 token 因此迟到：{itl_median}",
+            ),
+            (Need("itl.median"),),
+            rejects=Text(
+                "single pauses and other people's prompts, which leave the median alone",
+                "单次停顿与他人的提示：它们不影响中位数",
             ),
         ),
     ),
@@ -44,6 +62,10 @@ CAUSE = CauseEntry(
         Text(
             "kernels at {trace_bandwidth:.0%} of the bandwidth",
             "内核达到带宽的 {trace_bandwidth:.0%}",
+        ),
+        Text(
+            "memory busy {gpu_memory_busy:.0%} of the time",
+            "显存有 {gpu_memory_busy:.0%} 的时间忙碌",
         ),
     ),
     first_step=Text(
@@ -70,5 +92,5 @@ CAUSE = CauseEntry(
     hurts_as=("itl",),
     order=3,
     restart=True,
-    settled_by=("trace",),
+    settled_by=("trace", "gpu"),
 )

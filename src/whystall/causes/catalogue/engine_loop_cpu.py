@@ -25,6 +25,7 @@ CAUSE = CauseEntry(
     weights={
         "trace.step_gaps": 2.5,  # the trace sees the gaps themselves
         "step.host_gap": 3.0,  # the GPU waits for the host
+        "step.pauses": -2.5,  # single pauses are no slow loop
         "engine.core": 3.5,  # the loop fills its core
         "config.eager": -2.0,  # without graphs the launches are the first suspect
         "front.residual": -1.0,  # a slow front end points to a lack of cores

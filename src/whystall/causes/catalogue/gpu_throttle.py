@@ -28,6 +28,7 @@ CAUSE = CauseEntry(
         "gpu.held_down": 4.5,  # the driver names the reason
         "gpu.cap_lowered": 3.0,  # a limit under the rating, reached
         "gpu.step_follows_clock": 1.5,  # the work follows the clock
+        "step.residual": 0.7,  # the same work takes longer
     },
     links=(
         Link(

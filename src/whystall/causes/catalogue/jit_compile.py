@@ -69,7 +69,7 @@ CAUSE = CauseEntry(
             ),
         ),
     ),
-    hurts_as=("stall", "itl"),
+    hurts_as=("stall", "itl", "host_gap"),
     order=1,
     onset_from=("log.jit_compile",),
     settled_by=("log",),

@@ -55,6 +55,7 @@ CAUSE = CauseEntry(
         "front.residual": -1.0,  # a slow front end points to a lack of cores
         "cpu.wanted": -1.5,  # likewise
         "cpu.throttled": -2.0,  # the quota explains it
+        "step.pauses": -2.0,  # launches are in every step
         "engine.core": 0.5,  # launching keeps the process busy
     },
     links=(

@@ -23,26 +23,53 @@ CAUSE = CauseEntry(
     role="limit",
     bias=-4.0,
     weights={
-        "trace.skew": 4.5,  # waiting is what a straggler makes of collectives
-        "trace.exposed_collectives": 1.5,  # and it shows as their time
+        "trace.skew": 2.5,  # waiting is what a straggler makes of collectives
+        "trace.exposed_collectives": 1.0,  # and it shows as their time
+        "ranks.apart": 2.5,  # its board does other work than the others'
+        "ranks.wait": 0.5,  # which spin meanwhile
+        "step.residual": 2.0,  # the same work takes longer
+        "excess.each_step": 0.7,  # in every step alike
+        "config.ranks": 1.0,  # one GPU waits for nobody
+        "step.host_gap": -1.0,  # who waits in a collective counts as in use
+        "version.changed": -1.5,  # another version explains it
     },
     links=(
         Link(
             Text(
-                "Ranks wait for one of them: {trace_skew}",
-                "各 rank 在等待其中一个：{trace_skew}",
+                "Ranks wait for one of them: {ranks_apart}",
+                "各 rank 在等待其中一个：{ranks_apart}",
             ),
-            (Need("trace.skew"),),
+            (Need("ranks.apart"),),
             rejects=Text(
                 "a slow link: the transfer itself is short",
                 "链路慢：传输本身很短",
             ),
+        ),
+        Link(
+            Text(
+                "It is time that steps did not take before: {step_residual}",
+                "这是此前每步没有的时间：{step_residual}",
+            ),
+            (Need("step.residual"),),
+            optional=True,
+        ),
+        Link(
+            Text(
+                "Every step loses it: {excess_each_step}",
+                "每步都损失：{excess_each_step}",
+            ),
+            (Need("excess.each_step"),),
+            optional=True,
         ),
     ),
     numbers=(
         Text(
             "{trace_skew:.0%} of collective time is waiting",
             "集合通信时间的 {trace_skew:.0%} 是等待",
+        ),
+        Text(
+            "one GPU {ranks_apart:.0%} apart from the others",
+            "一个 GPU 与其余相差 {ranks_apart:.0%}",
         ),
     ),
     first_step=Text(
@@ -61,5 +88,5 @@ CAUSE = CauseEntry(
     ),
     hurts_as=("itl", "queue"),
     order=2,
-    settled_by=("trace",),
+    settled_by=("trace", "gpu"),
 )

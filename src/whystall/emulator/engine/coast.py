@@ -52,6 +52,7 @@ def coast(engine: Engine, until: float) -> None:
     _note(engine, ends[:rows], count)
     contexts = rows * scheduler.context + count * rows * (rows - 1) / 2
     clock.kernel_s += rows * fixed + slope * contexts - rows * idle
+    clock.collective_s += rows * clock.link(count)
     engine.now = engine.last_end = before
     engine.device_free = free_at
     scheduler.coasted(rows, context)

@@ -117,6 +117,7 @@ class StepClock:
         self.overlap = overlap
         self._last: tuple[Batch, Work] | None = None
         self.kernel_s = 0.0  # seconds for which the GPU had kernels, collectives included
+        self.collective_s = 0.0  # of them, in collectives
         self.set(profile)
 
     def set(self, profile: StepProfile) -> None:
@@ -129,6 +130,7 @@ class StepClock:
             line = self._decode.get(batch.decodes) or self.decode_line(batch.decodes)
             time = line.fixed_s + line.context_s * batch.decode_context
             self.kernel_s += time - line.idle_s
+            self.collective_s += self.link(batch.decodes)
             return time if time > line.least_s else line.least_s
         work = self._work(batch)
         p = self.profile
@@ -140,8 +142,10 @@ class StepClock:
             attention = p.decode_base_s + p.decode_context_s * work.context + p.decode_request_s * work.requests
         host = self._host_of(work)
         gpu = dense + attention
-        self.kernel_s += gpu + self.link(work.tokens)
-        return (max(host, gpu) if self.overlap else host + gpu) + self.link(work.tokens)
+        link = self.link(work.tokens)
+        self.kernel_s += gpu + link
+        self.collective_s += link
+        return (max(host, gpu) if self.overlap else host + gpu) + link
 
     def launch(self, batch: Batch) -> float:
         """Seconds for which launching a batch with prefill keeps the engine's only thread; 0 with several GPUs."""

@@ -240,12 +240,13 @@ class Face:
 
     async def _dcgm(self, request: web.Request) -> web.Response:
         pages = []
-        for index, replica in enumerate(self.deployment.replicas):
+        ranks = [(replica, rank) for replica in self.deployment.replicas for rank in replica.ranks]
+        for index, (replica, rank) in enumerate(ranks):
             replica.meters.absorb()
             device = f'gpu="{index}",UUID="GPU-emulated-{index}",device="nvidia{index}"'
             labels = f'{device},modelName="emulated",Hostname="emulated"'
             steps, tokens = replica.meters.work()
-            pages.append(replica.gpu.page(replica.engine, self.clock.now(), steps, tokens, labels))
+            pages.append(replica.gpu.page(replica.engine, self.clock.now(), steps, tokens, labels, rank))
         return web.Response(text="".join(pages), headers={"Content-Type": _METRICS_TYPE, **self.clock.headers()})
 
     async def _health(self, _request: web.Request) -> web.Response:

@@ -51,8 +51,13 @@ class Replica:
     def __init__(self, serving: Serving, template: PageTemplate, start: float) -> None:
         self.engine = Engine(serving.options.check(), serving.profile, start=start)
         self.meters = Meters(self.engine, template, start)
-        self.gpu = GpuGauge(start)
+        self.gpu = GpuGauge(start, serving.profile)
         self.computed = 0.0  # tokens that were computed, prompts and outputs
+
+    @property
+    def ranks(self) -> range:
+        """Its GPUs, one a rank."""
+        return range(self.engine.clock.profile.tensor_parallel)
 
     def load(self) -> float:
         """What the balancer compares: vllm.md section 5.4."""

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 from .client_view import ClientView
 from .deployment import Deployment
+
+
+def gpu_rows(deployment: Deployment, t: float) -> Iterator[dict[str, object]]:
+    """An NVML sample of each GPU, the ranks of a replica one after the other."""
+    for replica in deployment.replicas:
+        work = replica.meters.work()
+        for rank in replica.ranks:
+            yield replica.gpu.sample(replica.engine, t, *work, rank)
 
 
 def record_run(
@@ -31,8 +40,7 @@ def record_run(
                 continue
             pages.write(f"# scrape {t:.3f}\n{deployment.page()}")
             if gpu:
-                for index, replica in enumerate(deployment.replicas):
-                    row = replica.gpu.sample(replica.engine, t, *replica.meters.work())
+                for index, row in enumerate(gpu_rows(deployment, t)):
                     samples.write(json.dumps({"t": t, "gpu": index, **row}) + "\n")
     if not gpu:
         (folder / "gpu.jsonl").unlink()

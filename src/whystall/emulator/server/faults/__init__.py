@@ -87,7 +87,9 @@ FAULTS = {
         Fault("lora_swapping", "more adapters than a batch may hold", host.lora, host.two_adapters),
         Fault("jit_compile", "kernels compiled while serving", stall(12.0, 2.0, _JIT)),
         Fault("gc_pause", "the engine's process collects garbage", stall(5.0, 0.8, _GC, "DEBUG")),
-        Fault("kv_offload_stall", "steps wait for blocks from the host's memory", stall(1.5, 0.6)),
+        Fault(
+            "kv_offload_stall", "steps wait for blocks from the host's memory", stall(1.5, 0.6), device.with_offloading
+        ),
         Fault(
             "observability_overhead",
             "a profiler window that is written out",

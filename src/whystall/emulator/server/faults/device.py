@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from whystall.emulator.server.deployment import Deployment
+from whystall.emulator.server.deployment import Deployment, Serving
 from whystall.errors import UsageError
 
 from .life import engine_dead
@@ -30,6 +30,13 @@ def slow_kernel(d: Deployment, _t: float, severity: float) -> None:
 def bandwidth(d: Deployment, _t: float, severity: float) -> None:
     by = 1 + 5 * severity
     profiles(d, scale(floor_s=by, decode_context_s=by, mixed_context_s=by))
+    for replica in d.replicas:
+        replica.gpu.state.bandwidth_ratio /= by
+
+
+def with_offloading(serving: Serving, _severity: float) -> Serving:
+    """Started with room for KV blocks in the host's memory."""
+    return msgspec.structs.replace(serving, flags={**serving.flags, "kv_offloading_size": 64})
 
 
 def gpu_fault(d: Deployment, t: float, severity: float) -> None:
@@ -47,6 +54,8 @@ def comm_bound(d: Deployment, _t: float, severity: float) -> None:
 def straggler(d: Deployment, _t: float, severity: float) -> None:
     """All ranks wait for the slowest one in every step."""
     profiles(d, lambda p: msgspec.structs.replace(p, link_s=p.link_s + 5 * severity * p.floor_s))
+    for replica in d.replicas:
+        replica.gpu.state.slow_rank = replica.engine.clock.profile.tensor_parallel - 1
 
 
 def imbalance(d: Deployment, _t: float, severity: float) -> None:

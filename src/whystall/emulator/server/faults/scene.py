@@ -32,6 +32,9 @@ _OTHERS = {
     "prefix_cache_loss": _Load(rate=24.0, shared_prefix=1024),
     # Two replicas that are busy enough for one to miss the other.
     "replica_imbalance": _Load(rate=24.0, replicas=2),
+    # Four GPUs that wait for each other in every step.
+    "comm_bound": _Load(rate=6.0, profile="h200-32b-tp4-nvlink"),
+    "straggler_rank": _Load(rate=6.0, profile="h200-32b-tp4-nvlink"),
     # A GPU that reads weights for most of a step of few tokens; on the H200 the host would be what is short then.
     "token_budget": _Load(rate=3.0, prompt=(300, 500), profile="l40s-8b"),
     # A pool as on 80 GB: on this GPU's own, decoding five times as long slows everybody but fills nothing.

@@ -1,0 +1,149 @@
+"""Since when steps take longer than their batch explains: the load-invariant residual of step time, and its change.
+
+``r = log(step time / what a step of this batch took in the healthy part)`` (method.md 2.2). More requests, longer prompts
+or a fuller cache leave it at zero; a slower GPU, link, rank or host does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from whystall.model.diagnosis import Onset
+from whystall.model.engine_state import EngineState
+from whystall.state.step_cost import StepCost, StepRows, fit_cost, pause_s, step_rows, without_pauses
+
+from .change import change_point
+from .thresholds import level
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+# CUSUM of method.md 2.2: x = r / scale, S <- max(0, S + min(x, 4) - 1), alarm above 10. Clipping keeps one outlier out.
+_CLIP, _DRIFT, _ALARM = 4.0, 1.0, 10.0
+_LAST = 6  # rows whose median must exceed the least effect
+_AROUND = 20  # rows on either side of the alarm among which the change is looked for
+_REFIT = 1.15  # the line is fitted again when that many times as many healthy rows are there
+_SIGMAS = 2.0  # of the line's own doubt, for which a residual does not count
+
+
+class Pace(msgspec.Struct, frozen=True):
+    """``residual[i]`` is r of row ``i`` of ``rows`` against ``cost``, the line through the healthy rows before ``since``.
+
+    ``slower`` and ``usual`` mark intervals: those of the slower part, and those before it (all where nothing changed).
+    Gaps between tokens of ``pause_s`` and more are pauses, and no steps of these rows.
+    """
+
+    rows: StepRows
+    cost: StepCost
+    residual: Floats
+    slower: Bools
+    usual: Bools
+    onset: Onset | None
+    pause_s: float
+
+    @property
+    def changed(self) -> bool:
+        return bool(self.slower.any())
+
+
+def pace(state: EngineState, known: StepRows | None = None) -> Pace | None:
+    """The residual through the window; ``known`` are rows of a saved healthy baseline. None where too few rows are seen."""
+    rows = step_rows(state)
+    least = int(level("residual_rows"))
+    known = known if known is not None and len(known) >= least else None
+    if len(rows) < (2 * least if known is None else 1):
+        return None
+    from_s = pause_s(rows, state)
+    rows = without_pauses(rows, from_s)
+    cost, start = _watch(rows, state, known)
+    residual = residual_of(rows, cost)
+    if start is None:
+        return Pace(rows, cost, residual, np.zeros(len(state.dt), dtype=bool), state.valid.copy(), None, from_s)
+    at, onset = _change(rows, residual, state, start)
+    slower = _slower(rows, residual, state, at)
+    usual = state.valid & (state.t_end <= state.t_start[rows.first[at]] + 1e-9)
+    return Pace(rows, cost, residual, slower, usual, onset, from_s)
+
+
+def residual_of(rows: StepRows, cost: StepCost) -> Floats:
+    """log(seconds / predicted) by row."""
+    return np.asarray(np.log(rows.seconds / np.maximum(cost.seconds(rows.work), 1e-9)))
+
+
+def surely(rows: StepRows, cost: StepCost) -> Floats:
+    """The residual that is left when the line's own doubt is taken off."""
+    return residual_of(rows, cost) - _SIGMAS * cost.doubt(rows.work)
+
+
+def _watch(rows: StepRows, state: EngineState, known: StepRows | None) -> tuple[StepCost, int | None]:
+    """The line through the healthy rows, and the row from which on they stopped being so (None: never).
+
+    Rows join the healthy ones while nothing is suspected, so that a new kind of load is learned before it is judged.
+    """
+    healthy = int(level("residual_rows")) if known is None else 0
+    fitted = healthy
+    cost = fit_cost(rows.some(slice(0, healthy)) if known is None else known, state)
+    score, since = 0.0, healthy
+    for i in range(healthy, len(rows)):
+        one = rows.some(slice(i, i + 1))
+        scale = max(cost.noise_ratio, level("residual_effect") / 4)
+        score = max(0.0, score + min(float(surely(one, cost)[0]) / scale, _CLIP) - _DRIFT)
+        if score == 0.0:
+            since = i + 1
+            if known is None and since >= _REFIT * fitted:
+                cost, fitted = fit_cost(rows.some(slice(0, since)), state), since
+        elif score > _ALARM and _moved(rows.some(slice(max(i + 1 - _LAST, since), i + 1)), cost):
+            return (cost if known is not None else fit_cost(rows.some(slice(0, since)), state)), since
+    return cost, None
+
+
+def _moved(last: StepRows, cost: StepCost) -> bool:
+    return len(last) >= _LAST // 2 and float(np.median(residual_of(last, cost))) > level("residual_effect")
+
+
+def _change(rows: StepRows, residual: Floats, state: EngineState, start: int) -> tuple[int, Onset | None]:
+    """The row with which the slower part begins, by the two-segment likelihood, and when that was."""
+    low, high = max(start - _AROUND, 0), min(start + _AROUND, len(rows))
+    split = change_point(residual[low:high])
+    if start == 0:
+        return 0, None
+    if split is None or abs(split[0] + low - start) > _LAST:
+        split = (start - low, max(start - low - 1, 0), start - low)
+    best, first, last = (low + place for place in split)
+    edges, ends = state.t_start[rows.first], state.t_end[rows.last - 1]
+    return best, Onset(float(edges[best]), float(edges[max(first - 1, 0)]), float(ends[min(last, len(rows) - 1)]))
+
+
+def _slower(rows: StepRows, residual: Floats, state: EngineState, at: int) -> Bools:
+    """Intervals from row ``at`` on, up to the last row around which steps are still slower by the least effect."""
+    flags = np.zeros(len(state.dt), dtype=bool)
+    still = [i for i in range(at, len(rows)) if np.median(residual[i : i + _LAST]) > level("residual_effect")]
+    if still:
+        flags[rows.first[at] : rows.last[min(still[-1] + _LAST - 1, len(rows) - 1)]] = True
+    return flags & state.valid
+
+
+def late_by_pace(state: EngineState, found: Pace | None, felt_s: float) -> Bools:
+    """Intervals of the slower part that a user feels: late, and by more than the gain worth naming; or twice too late.
+
+    Medians over some rows: a single row is noise on a shared machine.
+    """
+    flags = np.zeros(len(state.dt), dtype=bool)
+    if found is None or not found.changed:
+        return flags
+    sure = surely(found.rows, found.cost)
+    for i in _inside(found):
+        near = slice(max(i - _LAST // 2, 0), i + _LAST // 2)
+        excess, seconds = float(np.median(sure[near])), float(np.median(found.rows.seconds[near]))
+        felt = seconds > felt_s and excess > -np.log(1 - level("gain"))
+        if felt or excess > np.log(level("slow_factor")):
+            flags[found.rows.first[i] : found.rows.last[i]] = True
+    return flags & state.valid
+
+
+def _inside(found: Pace) -> Iterator[int]:
+    return (i for i in range(len(found.rows)) if found.slower[int(found.rows.first[i])])

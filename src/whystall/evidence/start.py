@@ -1,0 +1,123 @@
+"""What a start brings: another version, a server that is still young, losses that die away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
+
+from whystall.model.diagnosis import Evidence, Onset
+from whystall.model.text import Text
+from whystall.state.step_cost import edges_of
+
+from .scene import Floats, Scene
+from .smoothing import runs
+from .thresholds import level, ramp
+
+_OFFLOADING = ("kv_offloading_size", "kv_offloading_backend")
+
+
+def start(scene: Scene) -> Iterator[Evidence]:
+    """Evidence of what changed with a start of the server, and of what a start left behind."""
+    yield from _version(scene)
+    yield from _young(scene)
+    yield from _settles(scene)
+    yield from _offloading(scene)
+
+
+def _versions(scene: Scene) -> list[tuple[float, str]]:
+    """(seconds after the window's start, version) of each start that the log tells of."""
+    known = [start for start in scene.state.starts if start.begun is not None and start.version]
+    return [(start.begun - scene.state.start, start.version) for start in known if start.begun is not None]
+
+
+def _version(scene: Scene) -> Iterator[Evidence]:
+    versions = _versions(scene)
+    if not versions:
+        return
+    changes = [(t, old, new) for (_, old), (t, new) in pairwise(versions) if old != new]
+    if not changes:
+        text = Text("the version is {v} throughout", "版本始终为 {v}").format(v=versions[-1][1])
+        yield scene.evidence("version.changed", 0.0, "starts", -0.5, text, "log")
+        return
+    t, old, new = changes[-1]
+    text = Text(
+        "the server came back as version {new} at {t:.0f} s, {old} before",
+        "服务器在 {t:.0f} 秒以版本 {new} 重启，此前为 {old}",
+    )
+    near = abs(_begins(scene) - t) <= level("baseline_min") + level("episode_gap")
+    onset = scene.onset_at(t)
+    words = text.format(new=new, old=old, t=t)
+    yield scene.evidence("version.changed", len(changes), "starts", 1.5 if near else 0.2, words, "log", onset, near)
+
+
+def _begins(scene: Scene) -> float:
+    """When the incident began: where its steps became slower, if that was seen; else with its first interval."""
+    slower: Onset | None = scene.paced.onset if scene.paced is not None else None
+    return slower.seconds if slower is not None else float(scene.state.t_start[int(scene.focus.inside.argmax())])
+
+
+def _young(scene: Scene) -> Iterator[Evidence]:
+    """How long the server had been there when the incident began."""
+    age = scene.state.process_age_s
+    if age is None:
+        return
+    since = [t for t in scene.state.restarts if t <= _begins(scene)]
+    age = _begins(scene) - since[-1] if since else age + _begins(scene)
+    text = Text("the server had started {age:.0f} s before", "服务器在此前 {age:.0f} 秒启动")
+    strength = ramp(age, 2 * level("warm_up"), level("warm_up"))
+    yield scene.evidence("server.young", age, "s", strength, text.format(age=age))
+
+
+def _settles(scene: Scene) -> Iterator[Evidence]:
+    """The share of the time lost that falls into the first half of what was seen since the incident began.
+
+    For losses that were there from the start, came several times, and were seen for long enough to end: one standstill
+    or a wave of prompts lies in one half by chance.
+    """
+    state = scene.state
+    if not scene.focus.hurts or not len(state.dt):
+        return
+    begin = int(scene.focus.inside.argmax())
+    first = float(state.t_start[begin])
+    lost = _lost(scene)
+    lost[:begin] = 0.0
+    early = state.t_end <= (first + state.seconds) / 2
+    if not lost.sum() > 0 or not early.any():
+        return
+    share = float(lost[early].sum() / lost.sum())
+    text = Text(
+        "{share:.0%} of the time lost between tokens lies in the first half of the {n:.0f} s since it began",
+        "token 间损失时间的 {share:.0%} 落在开始后 {n:.0f} 秒的前半段",
+    )
+    long = state.seconds - first >= level("settle_min")
+    tells = long and not scene.before.any() and len(runs(lost > 0.1 * lost.max())) >= level("settle_times")
+    strength = ramp(share, 0.65, 0.85) if tells else min(ramp(share, 0.65, 0.85), 0.0)
+    words = text.format(share=share, n=state.seconds - first)
+    yield scene.evidence("loss.settles", share, "ratio", strength, words)
+
+
+def _lost(scene: Scene) -> Floats:
+    """Seconds lost between tokens by interval: in gaps that are felt, where they make a fifth of the loss, else in all."""
+    itl = scene.state.itl
+    lost = np.nan_to_num(itl.sum - scene.usual_itl_s * itl.count).clip(min=0.0)
+    lower, upper = edges_of(itl).T
+    long = lower >= level("felt_wait")
+    felt = np.asarray(np.nan_to_num(itl.counts)[:, long] @ ((lower + upper) / 2)[long], dtype=np.float64)
+    return felt if felt[scene.inside].sum() >= level("gain") * lost[scene.inside].sum() else lost
+
+
+def _offloading(scene: Scene) -> Iterator[Evidence]:
+    """Whether KV blocks may go to the host's memory and come back."""
+    flags = scene.state.configuration.flags
+    moved = float(np.nansum(scene.state.external_tokens))
+    named = [name for name in _OFFLOADING if flags.get(name, "0") not in ("0", "0.0", "", "None")]
+    connector = "offload" in flags.get("kv_transfer_config", "").lower()
+    if named or connector:
+        text = Text("KV blocks are offloaded to the host's memory (--{flag})", "KV 块被卸载到主机内存（--{flag}）")
+        flag = (named[0] if named else "kv_transfer_config").replace("_", "-")
+        yield scene.evidence("config.kv_offload", max(moved, 1.0), "flag", 1.0, text.format(flag=flag), "config")
+    elif flags or "config" in scene.state.signals:
+        text = Text("KV blocks are not offloaded", "KV 块没有被卸载")
+        yield scene.evidence("config.kv_offload", 0.0, "flag", -1.5, text, "config")

@@ -1,0 +1,57 @@
+"""Slower steps or more work, every step or single pauses, and what an excess grows with."""
+
+import pytest
+
+from scenes import evidence_of
+
+RUNNING, KV = [20, 28, 36, 30, 24, 18, 26, 34], [0.1, 0.14, 0.18, 0.15, 0.12, 0.09, 0.13, 0.17]
+WORK = {"seconds": 40, "running": RUNNING, "kv": KV, "rate": 1, "prompt": 200, "output": 100}
+
+
+def itl(base: float = 6.0, each: float = 0.2) -> list[float]:
+    return [base + each * r for r in RUNNING]
+
+
+def test_slower_steps_say_by_how_much_and_since_when() -> None:
+    found = evidence_of({**WORK, "itl_ms": itl()}, {**WORK, "itl_ms": itl(36)})["step.residual"]
+    assert found.value == pytest.approx(42 / 11.6, rel=0.15)
+    assert found.strength >= 1.0
+    assert found.anomaly
+    assert found.onset is not None
+    assert abs(found.onset.seconds - 40) <= 1
+
+
+def test_a_queue_with_steps_as_ever_exonerates_them() -> None:
+    queued = {**WORK, "itl_ms": itl(), "waiting": 20, "queue_s": 3.0}
+    assert evidence_of({**WORK, "itl_ms": itl()}, queued)["step.residual"].strength <= -0.5
+
+
+@pytest.mark.parametrize(
+    ("slow", "most"), [(itl(36), "excess.each_step"), (itl(6.0, 1.4), "excess.by_sequences")], ids=["each", "sequences"]
+)
+def test_the_excess_says_what_it_grows_with(slow: list[float], most: str) -> None:
+    found = evidence_of({**WORK, "itl_ms": itl()}, {**WORK, "itl_ms": slow})
+    shares = {name: e.value for name, e in found.items() if name.startswith("excess.")}
+    assert max(shares, key=lambda name: shares[name] or 0.0) == most
+    assert sum(value or 0.0 for value in shares.values()) == pytest.approx(1.0)
+
+
+def test_one_batch_cannot_tell_what_it_grows_with() -> None:
+    one = {**WORK, "running": 24, "kv": 0.1}
+    found = evidence_of({**one, "itl_ms": 11}, {**one, "itl_ms": 44})
+    assert found["step.residual"].strength > 0.3
+    assert not [name for name in found if name.startswith("excess.")]
+
+
+def test_pauses_are_told_from_slow_steps() -> None:
+    pauses = evidence_of({**WORK, "itl_ms": itl()}, {**WORK, "itl_ms": itl(), "slow_tokens": [0.05, 700]})
+    slow = evidence_of({**WORK, "itl_ms": itl()}, {**WORK, "itl_ms": itl(36)})
+    assert pauses["step.pauses"].strength >= 1.0
+    assert pauses["step.residual"].strength < 0.3
+    assert slow["step.pauses"].strength < 0
+
+
+def test_mean_and_median_are_both_told() -> None:
+    found = evidence_of({**WORK, "itl_ms": itl()}, {**WORK, "itl_ms": itl(36)})["itl.median"]
+    assert found.strength > 0.3
+    assert "the mean is" in found.text.en
