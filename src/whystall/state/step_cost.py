@@ -98,7 +98,10 @@ def step_rows(state: EngineState) -> StepRows:
             continue
         total = columns[start : i + 1].sum(axis=0)
         if total[0] >= _LEAST_STEPS and total[1] >= _LEAST_GAPS:
-            rows.append(_row(state, start, i + 1, total))
+            row = _row(state, start, i + 1, total)
+            # A page may say of tokens that they took no time, or less.
+            if np.isfinite(row.work).all() and 0 < float(row.seconds[0]) < np.inf:
+                rows.append(row)
             start = i + 1
     if not rows:
         return StepRows.none()

@@ -27,6 +27,8 @@ CAUSE = CauseEntry(
         "gpu.memory_busy": 3.0,  # as is a memory that hardly rests
         "itl.median": 2.0,  # it is a loss where most tokens come late
         "excess.by_sequences": 0.5,  # context is what is read
+        "itl.beyond_memory": -1.0,  # no step reads more than all of the memory
+        "config.graph_gap": -1.0,  # batches beyond the graphs wait for their launches
         "prefill.busy": -1.5,  # prefill computes rather than reads
         "gpu.held_down": -2.0,  # the clock explains it
         "step.pauses": -2.0,  # every step reads

@@ -38,6 +38,8 @@ CAUSE = CauseEntry(
         "trace.sampling": -2.0,  # the trace names the kernel
         "trace.moe_spread": -2.0,  # or the rank that has more to do
         "trace.launch_gaps": -2.0,  # or that there is no kernel to run
+        "config.graph_gap": -2.0,  # batches beyond the graphs wait for their launches
+        "config.eager": -0.5,  # as all do without graphs
         "engine.core": -1.5,  # the loop, then
         "cpu.throttled": -2.0,  # pauses of the quota stretch steps
     },

@@ -18,11 +18,12 @@ CAUSE = CauseEntry(
         "日志的启动行写有两个版本，步时残差在两者之间偏离零。",
     ),
     role="limit",
-    bias=-4.0,
+    bias=-4.5,
     weights={
         "version.changed": 4.0,  # what changed is known, and when
-        "step.residual": 3.0,  # and the same work takes longer since
-        "gpu.held_down": -3.0,  # the clock explains it
+        "step.residual": 2.5,  # and the same work takes longer since
+        "config.graph_gap": -2.0,  # batches beyond the graphs wait for their launches
+        "gpu.held_down": -2.0,  # the clock explains it
         "step.pauses": -1.5,  # a new version's steps are slower, all of them
     },
     links=(
