@@ -8,6 +8,7 @@ Lengths come in the order of first tokens, which under first come first served i
 
 from __future__ import annotations
 
+import math
 import random
 from itertools import pairwise
 
@@ -27,6 +28,9 @@ Floats = NDArray[np.float64]
 _SAME = 0.03  # a closed loop's size wavers by who is between two requests at the moment of a scrape
 _LEAST_PLATEAU = 5  # scrapes
 _RECENT = 30
+_FEW_INTERVALS = 5  # with finishes, beyond one a class
+_EVEN = 0.55  # an even spread of more would reach below 0
+_WIDEST = 2.0  # of real traces; more is one odd sum
 _EXPLAINED = 0.05  # lengths are classes where their means explain the sums to 5%
 
 
@@ -105,6 +109,9 @@ def _segments(
             arrivals += [_arrival(t, own[len(arrivals) + k]) for k, t in enumerate(moments)]
         if refused[first:last].any() and not clients:
             arrivals = sorted([*arrivals, *_refused(times, refused, first, last, own or recent, rng)], key=_moment)
+        if last in sizes and arrivals:
+            # Who is still inside when the loop begins is one of its clients, and comes with them.
+            arrivals = arrivals[: max(len(arrivals) - int(inside[last]), 0)]
         used += number
         start, seconds = float(times[first]), float(times[last] - times[first])
         segments.append(Segment(start, seconds, clients, tuple(arrivals), tuple(own) or (kinds[-1],)))
@@ -161,15 +168,54 @@ def _kinds(series: EngineSeries, rng: random.Random) -> list[Kind]:
     prompts = np.nan_to_num(increases(series.total("prompt_tokens")))
     cached = np.nan_to_num(increases(series.total("prompt_tokens_cached")))
     lengths, outputs = _classes(series)
+    vary = _Varied(rng, spread_of(series, "request_prompt_tokens"), spread_of(series, "request_generation_tokens"))
     kinds: list[Kind] = []
     for n, tokens, hits in zip(first, prompts, cached, strict=True):
         if n <= 0:
             continue
         shared = int(hits / n) if hits > 0.05 * tokens else 0
-        own = [Kind(p, o, min(shared, p - 1)) for p, o in _split(n, tokens, lengths, outputs)]
+        own = [vary.kind(p, o, shared) for p, o in _split(n, tokens, lengths, outputs)]
         rng.shuffle(own)
         kinds += own
     return kinds
+
+
+class _Varied:
+    """Lengths around the mean of their class. Requests of one length end in step, and those of many do not."""
+
+    def __init__(self, rng: random.Random, prompts: float, outputs: float) -> None:
+        self.rng = rng
+        self.prompts = prompts
+        self.outputs = outputs
+
+    def kind(self, prompt: int, output: int, shared: int) -> Kind:
+        varied = max(round(prompt * self._factor(self.prompts)), 1)
+        return Kind(varied, max(round(output * self._factor(self.outputs)), 1), min(shared, varied - 1))
+
+    def _factor(self, ratio: float) -> float:
+        """A factor of mean 1 with ``ratio`` for its standard deviation: even while that keeps it above 0, else skewed."""
+        if ratio <= 0:
+            return 1.0
+        if ratio < _EVEN:
+            return 1.0 + self.rng.uniform(-1.0, 1.0) * ratio * math.sqrt(3.0)
+        deviation = math.sqrt(math.log1p(ratio**2))
+        return self.rng.lognormvariate(-(deviation**2) / 2, deviation)
+
+
+def spread_of(series: EngineSeries, name: str) -> float:
+    """Standard deviation over mean of a length within its class, from how much the sums of intervals waver about what
+    the classes' means explain: the variance of a sum of ``n`` is ``n`` times that of one. 0 where too few ended."""
+    counts, sums = _histogram(series, name)
+    total = counts.sum()
+    groups = _groups(counts) if total else counts
+    ended = groups.sum(axis=1)
+    rows = ended > 0
+    free = rows.sum() - groups.shape[1]
+    if not total or free < _FEW_INTERVALS:
+        return 0.0
+    rest = sums[rows] - groups[rows] @ _solve(groups, sums)
+    variance = float((rest**2 / ended[rows]).sum() / free)
+    return min(math.sqrt(variance) / float(sums.sum() / total), _WIDEST)
 
 
 def _split(n: int, tokens: float, lengths: Floats, outputs: Floats) -> list[tuple[int, int]]:

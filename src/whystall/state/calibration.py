@@ -29,6 +29,8 @@ _PULL = 0.02
 _KNOWN_PULL = 0.1  # towards a profile of the same kind of machine: a factor of 1.2 is as much as 2% in every step
 _TIE = 0.03
 _LEAST_NOISE = 0.01  # a fit through few intervals leaves less than any clock
+_WORSE = 1.5  # a draw may fit so many times as badly as the fit
+_STALL = 0.5  # a residual of more is a stall, in every draw alike
 _UNTOLD = 0.7  # log; a coefficient of which the samples tell nothing
 _HUBER = 0.04  # residuals over 4% count less and less: a stall or a hidden recompute is no property of the step
 _COARSE_STEPS = 20  # intervals with fewer steps are joined, for their edges weigh too much,
@@ -267,11 +269,19 @@ def coefficient_draws(samples: StepSamples, profile: StepProfile, count: int, se
     information = jacobian.T @ jacobian / variance + np.eye(len(x)) / _UNTOLD**2
     moves = np.random.default_rng(seed).multivariate_normal(np.zeros(len(x)), np.linalg.inv(information), count)
     drawn = []
+    worst = _WORSE * max(_typical(r), _LEAST_NOISE)
     for move in moves:
+        # A part that hides behind a longer one tells nothing until it is the longer one: such a draw goes back.
+        while _typical(residuals(x + move)) > worst:
+            move = move / 2
         values = {name: getattr(profile, name) * float(np.exp(m)) for name, m in zip(names, move, strict=True)}
         request = values.get("decode_request_s", profile.mixed_request_s)
         drawn.append(msgspec.structs.replace(profile, **{**values, "mixed_request_s": request}))
     return drawn
+
+
+def _typical(residuals: Floats) -> float:
+    return float(np.sqrt(np.mean(np.minimum(np.abs(residuals), _STALL) ** 2)))
 
 
 def _correlation(residuals: Floats) -> float:

@@ -16,6 +16,8 @@ BLOCK_S = 2.0  # arrivals are drawn anew by stretches as long as this,
 REACH = 2  # from stretches at most so many away: what happened when stays where it was
 MOST_KINDS = 200  # of a closed loop's requests, drawn from those that came
 _LONGEST_LEAD_S = 60.0
+_EDGE_S = 4.0  # a plateau is seen from an interval or two after its start on
+_AMID = 0.8  # of the loop's clients were there when the window began
 
 
 class LoadDraw(msgspec.Struct, frozen=True):
@@ -34,13 +36,24 @@ def load_draw(table: SeriesTable, *, inside: float, lifetime_s: float, seed: int
     Raises TooLittleData.
     """
     rng = random.Random(f"load {seed}")
-    segments = rebuild_load(table, seed=seed)
+    segments = _whole_plateau(rebuild_load(table, seed=seed), inside)
     if anew:
         segments = [_anew(segment, rng) for segment in segments]
     lead = min(max(2 * lifetime_s, BLOCK_S), _LONGEST_LEAD_S) if inside > 1 and math.isfinite(lifetime_s) else 0.0
     if lead:
         segments[0] = _led(segments[0], inside, min(lifetime_s, lead), lead, rng)
     return LoadDraw(-lead, tuple(segments), seed)
+
+
+def _whole_plateau(segments: list[Segment], inside: float) -> list[Segment]:
+    """A window that begins amid a closed loop: its first moments belong to it too, and are no arrivals beside it."""
+    if len(segments) < 2 or segments[0].clients or not segments[1].clients:
+        return segments
+    first, closed = segments[:2]
+    if first.seconds > _EDGE_S or inside < _AMID * closed.clients:
+        return segments
+    whole = msgspec.structs.replace(closed, start=first.start, seconds=first.seconds + closed.seconds)
+    return [whole, *segments[2:]]
 
 
 def _anew(segment: Segment, rng: random.Random) -> Segment:
