@@ -43,7 +43,8 @@ from whystall.state.histograms import mean_of
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARED = Path(os.environ.get("WHYSTALL_SHARED", ROOT.parent / "shared"))
-START, SECONDS, AT_S = 1_790_000_000.0, 90.0, 30.0
+# As long as the stretch that a what-if plays: a queue from before would be in what happens and not in what is predicted.
+START, SECONDS, AT_S = 1_790_000_000.0, 60.0, 15.0
 TARGETS = (
     *("healthy", "kv_capacity", "seat_cap", "queue_limit", "token_budget", "prefill_bound", "prefill_interference"),
     *("longer_prompts", "longer_outputs", "overload", "burst", "prefix_cache_loss", "gpu_throttle", "engine_loop_cpu"),
