@@ -3,8 +3,8 @@
 In logarithms. From benchmarks/fidelity: ``interventions`` (changes on a GPU, 5% of the change in the median and 20% at
 worst) and ``real_knobs`` (flags on a CPU server, whose own noise goes with the error of the fit to its steps).
 A change that does nothing in the engine's model is taken to do nothing: all parts grow with how much the change moves
-at all, but for what two runs of one server on one trace differ by (method.md 3 has 0.8% of ITL and 1.1% of TTFT, in the middle
-of the range; near the limit it is half as much again, as benchmarks/accuracy/whatif shows on seeds 11 to 13).
+at all, but for what two runs of one server on one trace differ by (method.md 3 has 0.8% of ITL and 1.1% of TTFT, in the
+middle of the range; near the limit it is half as much again, as benchmarks/accuracy/whatif shows on seeds 11 to 13).
 """
 
 from __future__ import annotations
