@@ -7,8 +7,10 @@ from collections.abc import Sequence
 import msgspec
 
 from whystall.cases.past import NOTHING, Past
+from whystall.causes.counterfactual import reproduce
 from whystall.causes.judge import judge, worst
 from whystall.causes.notices import notices_of
+from whystall.emulator.engine.profile import StepProfile
 from whystall.errors import NotMetrics, TooLittleData
 from whystall.evidence.comparison import compare_engines
 from whystall.model.comparison import Comparison
@@ -40,10 +42,15 @@ def diagnose(
     past: Past = NOTHING,
     *,
     predicted: bool = False,
+    check: bool = False,
+    profile: StepProfile | None = None,
 ) -> Finding:
     """Diagnose what was collected of one address, each engine by itself, with what a profile and kept cases say.
 
     ``predicted``: the remedies come with what each would do, the best first, which takes some seconds.
+
+    ``check`` asks the emulator whether each cause makes the loss and whether the loss goes without it; with ``profile``,
+    else with the one that is known for the server. It takes a second or some.
 
     Raises :class:`~whystall.errors.MixedServers` where the pages come from several servers in turn,
     :class:`~whystall.errors.NotMetrics` where they are another program's.
@@ -52,6 +59,10 @@ def diagnose(
     states = states_of(recording)
     notices = notices_of(recording, states)
     findings = [_finding(state, recording.target.text, slo, notices, trace, past) for state in states]
+    if check or profile is not None:
+        pairs = zip(findings, states, strict=True)
+        checked = [(found, reproduce(found.diagnosis, state, profile, slo)) for found, state in pairs]
+        findings = [msgspec.structs.replace(found, diagnosis=diagnosis) for found, diagnosis in checked]
     top = worst([finding.diagnosis for finding in findings])
     if predicted:
         pairs = zip(findings, states, strict=True)

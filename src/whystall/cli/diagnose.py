@@ -8,6 +8,7 @@ import click
 import msgspec
 
 from whystall import pipeline
+from whystall.emulator.engine.profile import StepProfile
 from whystall.model.diagnosis import Verdict
 from whystall.profiles.figures import TraceFigures
 from whystall.reports import render
@@ -33,6 +34,8 @@ EXIT_CODES: dict[Verdict, int] = {"healthy": 0, "bottleneck": 1, "unknown": 3}
     help="A profile of the server; may be repeated.",
 )
 @click.option("--predict", is_flag=True, help="Predict what the first remedies would do; takes some seconds more.")
+@click.option("--check", is_flag=True, help="Put each cause into the emulated server and take it out again (seconds).")
+@click.option("--profile", default="", help="The emulated server for --check: see whystall emulate --help.")
 @click.option("--keep", is_flag=True, help="Keep it as a case.")
 @STORE
 @explain_options
@@ -42,6 +45,8 @@ def diagnose(
     target: str,
     traces: tuple[Path, ...],
     predict: bool,
+    check: bool,
+    profile: str,
     keep: bool,
     store: Path | None,
     explainer: Explainer,
@@ -50,15 +55,17 @@ def diagnose(
 ) -> int:
     """Say what limits a server or a recording, since when, and what to change.
 
-    TARGET is a server's address (http://host:8000), its name in whystall.toml, or a recording's folder.
+    TARGET is a server's address (http://host:8000), its name in whystall.toml, a recording's folder, or a ticket: a
+    YAML file of numbers that somebody wrote down.
     The server is only read. Kept cases that look like this one are named. Exits 0 where it is healthy, 1 where a limit
     binds, 3 where it cannot be told.
     """
     output.check()
     reading = asked.of(target)
-    figures = _figures(traces)
+    figures, emulated = _figures(traces), _profile(profile)
     past = past_cases(store, asked.settings, output.lang)
-    finding = pipeline.diagnose(recording_of(reading, output.lang), reading.slo, figures, past, predicted=predict)
+    recording = recording_of(reading, output.lang)
+    finding = pipeline.diagnose(recording, reading.slo, figures, past, predicted=predict, check=check, profile=emulated)
     if keep:
         keep_case(finding.diagnosis, store_path(store, asked.settings), output.lang)
     finding = msgspec.structs.replace(finding, diagnosis=explainer.diagnosis(finding.diagnosis, output.lang))
@@ -74,3 +81,12 @@ def _figures(traces: tuple[Path, ...]) -> TraceFigures | None:
     from whystall.profiles.files import TraceOptions, report_of
 
     return trace_figures(report_of(traces, TraceOptions()))
+
+
+def _profile(name: str) -> StepProfile | None:
+    """The profile of that name; read before the server is, so that a wrong name costs no time."""
+    if not name:
+        return None
+    from whystall.emulator.profiles import load_profile
+
+    return load_profile(name)

@@ -88,8 +88,25 @@ class Why(msgspec.Struct, frozen=True):
     rejects: Text | None = None  # the alternative that this number rules out
 
 
+class Reproduced(msgspec.Struct, frozen=True):
+    """What the emulator says of a cause: put into the healthy load, and taken out of the reproduced incident.
+
+    ``sufficiency``: the share of the observed loss that the cause alone makes, ``necessity``: the share of the reproduced
+    loss that goes without it; None where there was nothing to put it into or take it out of. ``holds``: both are at
+    least 0.8. ``figure``: the loss that was compared, by its name under ``impact``.
+    """
+
+    sufficiency: float | None
+    necessity: float | None
+    holds: bool
+    figure: str = ""
+
+
 class Cause(msgspec.Struct, frozen=True):
-    """A cause found. ``probability`` is its marginal over sets of at most two causes."""
+    """A cause found. ``probability`` is its marginal over sets of at most two causes.
+
+    ``reproduced`` is None where it was not asked for, or the emulator cannot express the cause.
+    """
 
     id: str
     probability: float
@@ -100,6 +117,7 @@ class Cause(msgspec.Struct, frozen=True):
     evidence_for: tuple[str, ...] = ()
     evidence_against: tuple[str, ...] = ()
     limit: Limit | None = None
+    reproduced: Reproduced | None = None
 
 
 class RuledOut(msgspec.Struct, frozen=True):

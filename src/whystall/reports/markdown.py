@@ -115,6 +115,7 @@ def _cause(rank: int, cause: CauseBlock, lang: str, level: int) -> list[str]:
         ("role", cause.role_word),
         ("onset", cause.onset),
         ("binding_limit", cause.limit),
+        ("emulated", cause.reproduced),
         ("evidence_for", ", ".join(row.id for row in cause.evidence_for)),
         ("evidence_against", ", ".join(row.id for row in cause.evidence_against)),
     )

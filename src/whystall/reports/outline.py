@@ -47,7 +47,10 @@ class WhyRow(msgspec.Struct, frozen=True):
 
 
 class CauseBlock(msgspec.Struct, frozen=True):
-    """A cause with all that stands behind it. ``limit`` is empty where no limit of the server is involved."""
+    """A cause with all that stands behind it. ``limit`` is empty where no limit of the server is involved.
+
+    ``reproduced`` is what the emulator says of it; empty where it was not asked.
+    """
 
     id: str
     title: str
@@ -61,6 +64,7 @@ class CauseBlock(msgspec.Struct, frozen=True):
     whys: tuple[WhyRow, ...]
     evidence_for: tuple[EvidenceRow, ...]
     evidence_against: tuple[EvidenceRow, ...]
+    reproduced: str = ""
 
 
 class PartRow(msgspec.Struct, frozen=True):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from whystall.model.diagnosis import Cause, Diagnosis, Evidence, Limit, Why
+from whystall.model.diagnosis import Cause, Diagnosis, Evidence, Limit, Reproduced, Why
 
 from .answer import onset_text
 from .figures import duration, figure, number, probability
@@ -39,6 +39,20 @@ def limit_text(limit: Limit | None, lang: str) -> str:
     return say("limit_value", lang, name=clean(limit.name), value=number(limit.value), how=how)
 
 
+def reproduced_text(found: Reproduced | None, lang: str) -> str:
+    """What the emulator says of a cause, with the shares of the loss that it made and that went with it."""
+    if found is None:
+        return ""
+    what = say_or(found.figure, found.figure, lang)
+    parts = []
+    if found.sufficiency is not None:
+        parts.append(say("made_share", lang, share=f"{found.sufficiency:.0%}", what=what))
+    if found.necessity is not None:
+        parts.append(say("went_share", lang, share=f"{found.necessity:.0%}"))
+    word = say("reproduced_yes" if found.holds else "reproduced_no", lang)
+    return say("reproduced_value", lang, word=word, parts=say("comma", lang).join(parts)) if parts else word
+
+
 def _block(cause: Cause, role: str, known: Mapping[str, EvidenceRow], lang: str) -> CauseBlock:
     return CauseBlock(
         id=clean(cause.id),
@@ -53,6 +67,7 @@ def _block(cause: Cause, role: str, known: Mapping[str, EvidenceRow], lang: str)
         whys=tuple(_why(why, known, lang) for why in cause.whys),
         evidence_for=_rows(cause.evidence_for, known),
         evidence_against=_rows(cause.evidence_against, known),
+        reproduced=reproduced_text(cause.reproduced, lang),
     )
 
 

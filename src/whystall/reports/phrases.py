@@ -72,6 +72,14 @@ PHRASES: dict[str, Text] = {
     "onset_value": Text("{at} ({low} to {high})", "{at}（{low} 至 {high}）"),
     "from_the_start": Text("from the start", "一开始就有"),
     "binding_limit": Text("Limit that binds", "起约束作用的限制"),
+    "emulated": Text("Emulated", "模拟验证"),
+    "reproduced_yes": Text("reproduced", "已复现"),
+    "reproduced_no": Text("not reproduced", "未复现"),
+    "reproduced_value": Text("{word}: {parts}", "{word}：{parts}"),
+    "made_share": Text(
+        "put into the healthy load it makes {share} of the loss ({what})", "放入健康负载中造成 {share} 的损失（{what}）"
+    ),
+    "went_share": Text("taken out {share} of it goes", "去掉后 {share} 的损失消失"),
     "why": Text("Why", "为什么"),
     "holds": Text("holds", "成立"),
     "does_not_hold": Text("does not hold", "不成立"),

@@ -167,7 +167,11 @@ def _cause(rank: int, cause: CauseBlock, lang: str) -> Group:
     title = Line.assemble((f"{rank}. {cause.title}", "bold"), f" ({cause.id})" if cause.id != cause.title else "")
     chance = Line.assemble((f"{cause.chance} ", "bold"), (bar.ljust(BAR, "·"), "cyan"), f"  {cause.role_word}")
     rows: list[RenderableType] = [title, Padding(chance, (0, 0, 0, 3))]
-    facts = [(say("onset", lang), cause.onset), (say("binding_limit", lang), cause.limit)]
+    facts = [
+        (say("onset", lang), cause.onset),
+        (say("binding_limit", lang), cause.limit),
+        (say("emulated", lang), cause.reproduced),
+    ]
     rows.append(Padding(Line(cause.summary), (0, 0, 0, 3)))
     rows.append(facts_grid(tuple(Fact(label, value) for label, value in facts if value), indent=3))
     if cause.whys:

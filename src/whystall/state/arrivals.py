@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import random
 from itertools import pairwise
+from typing import Protocol
 
 import msgspec
 import numpy as np
@@ -22,7 +23,7 @@ from whystall.errors import TooLittleData
 from whystall.model.recording import SeriesTable
 
 from .counters import increases
-from .series import EngineSeries, split_engines
+from .series import split_engines
 
 Floats = NDArray[np.float64]
 _SAME = 0.03  # a closed loop's size wavers by who is between two requests at the moment of a scrape
@@ -32,6 +33,14 @@ _FEW_INTERVALS = 5  # with finishes, beyond one a class
 _EVEN = 0.55  # an even spread of more would reach below 0
 _WIDEST = 2.0  # of real traces; more is one odd sum
 _EXPLAINED = 0.05  # lengths are classes where their means explain the sums to 5%
+
+
+class Totals(Protocol):
+    """Cumulative counters and buckets by quantity, as :class:`~whystall.state.series.EngineSeries` has them."""
+
+    def total(self, name: str, part: str = "value") -> Floats: ...
+
+    def buckets(self, name: str) -> tuple[Floats, Floats]: ...
 
 
 class Kind(msgspec.Struct, frozen=True):
@@ -63,7 +72,7 @@ def rebuild_load(table: SeriesTable, *, seed: int = 1) -> list[Segment]:
     came = np.maximum(np.round(finished + np.diff(inside)), 0).astype(int)
     refused = np.nan_to_num(increases(series.total("admission_rejections"))).astype(int)
     rng = random.Random(seed)
-    kinds = _kinds(series, rng)
+    kinds = kinds_in(series, rng)
     if not kinds:
         raise TooLittleData("no request got a first token in the recording", "record while requests are served")
     return _segments(times, inside, came, refused, kinds, rng)
@@ -93,7 +102,7 @@ def _segments(
     rng: random.Random,
 ) -> list[Segment]:
     # What stands still because the rest is refused is no closed loop.
-    plateaus = [(a, b, size) for a, b, size in _plateaus(inside, came) if not refused[a:b].any()]
+    plateaus = [(a, b, size) for a, b, size in plateaus_in(inside, came) if not refused[a:b].any()]
     edges = sorted({0, len(came), *(i for a, b, _ in plateaus for i in (a, b))})
     sizes = {a: size for a, _, size in plateaus}
     segments: list[Segment] = []
@@ -137,7 +146,7 @@ def _arrival(t: float, kind: Kind) -> Arrival:
     return Arrival(t, kind.prompt, kind.output, prefix=prefix, prefix_tokens=kind.shared)
 
 
-def _plateaus(inside: Floats, came: NDArray[np.int64]) -> list[tuple[int, int, int]]:
+def plateaus_in(inside: Floats, came: NDArray[np.int64]) -> list[tuple[int, int, int]]:
     """Stretches of intervals (first, last, size) in which as many requests come as finish, from the first arrival."""
     found: list[tuple[int, int, int]] = []
     start = 0
@@ -162,7 +171,7 @@ def _plateaus(inside: Floats, came: NDArray[np.int64]) -> list[tuple[int, int, i
     return found
 
 
-def _kinds(series: EngineSeries, rng: random.Random) -> list[Kind]:
+def kinds_in(series: Totals, rng: random.Random) -> list[Kind]:
     """The lengths of the requests in the order of their first tokens."""
     first = np.nan_to_num(increases(series.total("time_to_first_token_seconds", "count"))).astype(int)
     prompts = np.nan_to_num(increases(series.total("prompt_tokens")))
@@ -231,7 +240,7 @@ def _split(n: int, tokens: float, lengths: Floats, outputs: Floats) -> list[tupl
     return [(max(round(float(lengths[c])), 1), max(round(float(outputs[c])), 1)) for c in picked]
 
 
-def _classes(series: EngineSeries) -> tuple[Floats, Floats]:
+def _classes(series: Totals) -> tuple[Floats, Floats]:
     """Mean prompt and output length of each class of prompts; a single class where the buckets tell none apart."""
     prompt_counts, prompt_sum = _histogram(series, "request_prompt_tokens")
     _, output_sum = _histogram(series, "request_generation_tokens")
@@ -254,7 +263,7 @@ def _groups(counts: Floats) -> Floats:
     return np.stack([counts[:, a : b + 1].sum(axis=1) for a, b in zip(starts, stops, strict=True)], axis=1)
 
 
-def _histogram(series: EngineSeries, name: str) -> tuple[Floats, Floats]:
+def _histogram(series: Totals, name: str) -> tuple[Floats, Floats]:
     _, cumulative = series.buckets(name)
     counts = np.diff(np.concatenate([np.zeros((1, cumulative.shape[1])), cumulative]), axis=0)
     by_interval = np.stack([np.nan_to_num(increases(row)) for row in counts], axis=1)

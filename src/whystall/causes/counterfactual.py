@@ -1,0 +1,215 @@
+"""Does the cause make the loss, and does the loss go without it: asked of the emulated engine (method.md 2.4).
+
+The cause put into the emulated healthy load must make at least 80% of the observed loss, and the reproduced incident
+must lose at least 80% of its loss without it. A limit is put in by lifting all others and taken out by lifting itself; a
+feature of the load by giving it to the healthy load, and by giving the incident the healthy one's.
+"""
+
+from __future__ import annotations
+
+import math
+
+import msgspec
+import numpy as np
+
+from whystall.emulator.engine.figures import RunFigures
+from whystall.emulator.engine.profile import StepProfile
+from whystall.emulator.profiles.matching import profile_for
+from whystall.evidence.scene import Scene
+from whystall.model.diagnosis import Cause, Diagnosis, Notice, Reproduced
+from whystall.model.engine_state import EngineState
+from whystall.model.slo import Slo
+from whystall.model.text import Text
+from whystall.state.demand import Demand, demand_of
+from whystall.state.histograms import mean_of
+
+from .rerun import LIMITS, LOAD, Bench, options_of
+
+ENOUGH = 0.8  # of the loss (method.md 2.4)
+_LIGHT = 20  # where no healthy past was seen, the incident's load at so small a part of its rate stands for it
+CHECKED = 5  # causes, the surest first: each takes two runs
+
+
+class Treatment(msgspec.Struct, frozen=True):
+    """How a cause is put in and taken out. ``alone``: what the healthy load gets of the incident's; ``rest``: what the
+    incident keeps without it. ``limit``: it is that limit of the server. ``device``: it is prefill's cost, or a part of
+    the step time (a coefficient of the profile).
+    """
+
+    alone: frozenset[str] = LOAD
+    rest: frozenset[str] = LOAD
+    limit: str = ""
+    device: str = ""
+
+
+def _of_load(alone: str, *, rest: frozenset[str] | None = None) -> Treatment:
+    return Treatment(frozenset((alone,)), rest if rest is not None else LOAD - {alone})
+
+
+TREATMENTS: dict[str, Treatment] = {
+    "longer_prompts": _of_load("prompts"),
+    "longer_outputs": _of_load("outputs"),
+    "overload": _of_load("arrivals"),
+    "burst": _of_load("bursts", rest=LOAD - {"arrivals"} | {"even"}),
+    "prefix_cache_loss": _of_load("sharing"),
+    "head_of_line_prompt": _of_load("giants", rest=LOAD - {"prompts"}),
+    "kv_capacity": Treatment(limit="blocks"),
+    "seat_cap": Treatment(limit="seats"),
+    "token_budget": Treatment(limit="budget"),
+    "queue_limit": Treatment(limit="queue"),
+    "prefill_bound": Treatment(device="prefill"),
+    "prefill_interference": Treatment(device="prefill"),
+    "launch_bound": Treatment(device="host"),
+    "engine_loop_cpu": Treatment(device="host"),
+    "gpu_throttle": Treatment(device="gpu"),
+    "slow_kernel": Treatment(device="gpu"),
+    "comm_bound": Treatment(device="link"),
+}
+_GPU = (
+    *("floor_s", "base_s", "token_s", "decode_base_s", "decode_context_s", "decode_request_s"),
+    *("pair_s", "mixed_base_s", "mixed_context_s", "mixed_request_s"),
+)
+
+
+class _Loss(msgspec.Struct, frozen=True):
+    """The figure that the incident spoils most: of the page, and of a run; before and during."""
+
+    figure: str
+    before: float
+    during: float
+
+    def of(self, run: RunFigures) -> float:
+        names = {"ttft_mean_s": run.ttft_mean_s, "itl_mean_s": run.itl_mean_s, "rejected_per_s": run.rejected_per_s}
+        value = names[self.figure]
+        # Nobody got a first token: whoever waits does so for the whole time.
+        return value if math.isfinite(value) else math.inf if self.figure == "ttft_mean_s" else 0.0
+
+    @property
+    def size(self) -> float:
+        return self.during - self.before
+
+
+def reproduce(
+    diagnosis: Diagnosis, state: EngineState, profile: StepProfile | None = None, slo: Slo | None = None
+) -> Diagnosis:
+    """:func:`counterfactual` with the profile that is known for the server; a notice where there is none."""
+    own = state.configuration
+    gpu = own.device if own.device == "cpu" else own.gpu_name
+    ranks, eager = own.tensor_parallel or 1, own.device == "cpu" or bool(own.enforce_eager)
+    known = profile_for(gpu, own.weights_bytes, model=own.model, tensor_parallel=ranks, eager=eager)
+    found = profile or known
+    if found is not None:
+        return counterfactual(diagnosis, state, found, slo)
+    if diagnosis.verdict != "bottleneck":
+        return diagnosis
+    text = Text(
+        "the emulator has no profile for this server, so no cause was reproduced: whystall calibrate makes one",
+        "模拟器没有该服务器的性能档案，未能复现任何原因：可用 whystall calibrate 生成",
+    )
+    return msgspec.structs.replace(diagnosis, warnings=(*diagnosis.warnings, Notice("no_profile", text)))
+
+
+def counterfactual(
+    diagnosis: Diagnosis, state: EngineState, profile: StepProfile, slo: Slo | None = None, *, most: int = CHECKED
+) -> Diagnosis:
+    """``diagnosis`` with ``reproduced`` at its ``most`` surest causes that the engine can express.
+
+    ``state`` is what was diagnosed, ``profile`` the step times of the healthy server. Unchanged where nothing is wrong,
+    or the load cannot be rebuilt from the page.
+    """
+    scene = Scene(state, slo)
+    if diagnosis.verdict != "bottleneck" or not scene.focus.hurts:
+        return diagnosis
+    healthy, incident = _loads(scene)
+    loss = _loss(scene)
+    if healthy is None or incident is None or loss is None:
+        return diagnosis
+    bench = Bench(healthy, incident, options_of(state, profile), profile)
+    asked = [c for c in diagnosis.causes if c.id in TREATMENTS][:most]
+    found = {c.id: _checked(c, scene, bench, loss) for c in asked}
+    causes = tuple(msgspec.structs.replace(c, reproduced=found.get(c.id)) for c in diagnosis.causes)
+    return msgspec.structs.replace(diagnosis, causes=causes)
+
+
+def _loads(scene: Scene) -> tuple[Demand | None, Demand | None]:
+    """The healthy load and the incident's. Without a healthy past: the incident's at a small part of its rate."""
+    incident = demand_of(scene.state, scene.focus.inside)
+    if incident is None or scene.before.any():
+        return demand_of(scene.state, scene.before) if incident else None, incident
+    light = msgspec.structs.replace(incident, times=incident.times[::_LIGHT], clients=min(incident.clients, 1))
+    return light if light.times or light.clients else None, incident
+
+
+def _loss(scene: Scene) -> _Loss | None:
+    """The mean TTFT, the mean ITL or the refusals, whichever grew by the larger factor."""
+    state = scene.state
+    refused = scene.rate(np.nan_to_num(state.rejections) + np.nan_to_num(state.http_errors))
+    if scene.focus.kinds.get("refusals", 0.0) > 0 and refused > 0:
+        return _Loss("rejected_per_s", 0.0, refused)
+    found = []
+    for figure, histogram in (("ttft_mean_s", state.ttft), ("itl_mean_s", state.itl)):
+        during = mean_of(histogram, scene.inside)
+        if figure == "ttft_mean_s" and not math.isfinite(during):  # nobody got one: how long they wait at least
+            during = scene.queue_delay_s
+        before = mean_of(histogram, scene.before) if scene.before.any() else math.nan
+        if during > 0 and math.isfinite(during):
+            found.append(_Loss(figure, before, during))
+    grown = [x for x in found if x.before > 0]
+    if grown:
+        return max(grown, key=lambda x: x.during / x.before)
+    waits = scene.focus.kinds.get("queue", 0.0) >= scene.focus.kinds.get("itl", 0.0)
+    return next((x for x in found if (x.figure == "ttft_mean_s") == waits), None)
+
+
+def _checked(cause: Cause, scene: Scene, bench: Bench, loss: _Loss) -> Reproduced:
+    how = TREATMENTS[cause.id]
+    slowed = _slowed(bench, scene, how.device) if how.device in ("host", "gpu", "link") else None
+    base = loss.of(bench.run())
+    observed = loss.during - (loss.before if loss.before > 0 or loss.figure == "rejected_per_s" else base)
+    whole = loss.of(bench.run(LOAD, slowed=slowed))
+    sufficiency = _share(_alone(how, bench, loss, slowed) - base, observed)
+    necessity = _share(whole - _without(how, bench, loss), whole - base)
+    holds = sufficiency is not None and necessity is not None and min(sufficiency, necessity) >= ENOUGH
+    return Reproduced(sufficiency, necessity, holds, loss.figure)
+
+
+def _alone(how: Treatment, bench: Bench, loss: _Loss, slowed: StepProfile | None) -> float:
+    """The figure with the cause in and nothing else wrong."""
+    if how.limit:
+        return loss.of(bench.run(LOAD, lifted=LIMITS - {how.limit}))
+    if how.device == "prefill":
+        return loss.of(bench.run(LOAD, lifted=LIMITS - {"budget"}))
+    return loss.of(bench.run((), slowed=slowed) if slowed else bench.run(how.alone))
+
+
+def _without(how: Treatment, bench: Bench, loss: _Loss) -> float:
+    """The figure of the incident with the cause out."""
+    if how.limit:
+        return loss.of(bench.run(LOAD, lifted=(how.limit,)))
+    if how.device:
+        prefill = how.device == "prefill"  # elsewhere, where this server's budget is no matter
+        return loss.of(bench.run(LOAD, quick=prefill, lifted=("budget",) if prefill else ()))
+    return loss.of(bench.run(how.rest))
+
+
+def _share(part: float, whole: float) -> float | None:
+    """How much of a loss; None where there is none to share."""
+    if not whole > 0 or math.isnan(part):
+        return None
+    if math.isinf(whole):
+        return 1.0 if math.isinf(part) else 0.0
+    return round(min(max(part / whole, 0.0), 9.99), 3)
+
+
+def _slowed(bench: Bench, scene: Scene, part: str) -> StepProfile:
+    """The profile with the part of the step time that explains the incident's steps over those of the emulated ones."""
+    state = scene.state
+    step = scene.ratio(state.dt, state.steps, scene.inside & (state.running_start > 0) & (state.running_end > 0))
+    usual = bench.run(LOAD).itl_mean_s
+    profile = bench.profile
+    if not (step > usual > 0):
+        return profile
+    if part == "gpu":
+        return profile.scaled(**dict.fromkeys(_GPU, step / usual))
+    changed = {"host_s": step} if part == "host" else {"link_s": profile.link_s + step - usual}
+    return msgspec.structs.replace(profile, **changed)
