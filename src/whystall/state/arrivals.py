@@ -211,7 +211,7 @@ class _Varied:
         return self.rng.lognormvariate(-(deviation**2) / 2, deviation)
 
 
-def spread_of(series: EngineSeries, name: str) -> float:
+def spread_of(series: Totals, name: str) -> float:
     """Standard deviation over mean of a length within its class, from how much the sums of intervals waver about what
     the classes' means explain: the variance of a sum of ``n`` is ``n`` times that of one. 0 where too few ended."""
     counts, sums = _histogram(series, name)
