@@ -18,6 +18,7 @@ from .blocks import BlockResult
 from .load.findings import load_findings
 from .load.plan import LoadPlan
 from .metrics import GUARDED, METRICS, shown, worse_by
+from .rules import FELT, floors_of
 from .sequential import student_quantile
 
 LEAST_WINDOWS = 6  # a third of them on either side, and a spread needs two
@@ -74,7 +75,9 @@ def summarise(
     """The windows as one answer."""
     trends = tuple(trend for metric in GUARDED if (trend := _trend(metric, windows)) is not None)
     requests, failed = sum(w.requests for w in windows), sum(w.failed for w in windows)
-    verdict, because = _verdict(windows, trends, failed / max(requests, 1))
+    floors = floors_of(spec.slo) if spec.slo is not None else FELT
+    felt = tuple(t for metric in GUARDED if (t := _trend(metric, windows, floors.get(metric, 0.0))) is not None)
+    verdict, because = _verdict(windows, felt, failed / max(requests, 1))
     seen = [value for w in windows if (value := w.figures.get("slo_attainment")) is not None]
     return Soak(
         target=target,
@@ -91,12 +94,16 @@ def summarise(
     )
 
 
-def _trend(metric: Metric, windows: Sequence[SoakWindow]) -> Trend | None:
-    """Welch's interval of the difference of means on the scale that is averaged; windows lie far enough apart."""
+def _trend(metric: Metric, windows: Sequence[SoakWindow], floor: float = 0.0) -> Trend | None:
+    """Welch's interval of the difference of means on the scale that is averaged; windows lie far enough apart.
+
+    Values below ``floor`` are not told apart: what nobody feels, or the SLO allows, does not get worse.
+    """
     entry = METRICS[metric]
     if entry.scale == "points":
         return None  # told as shares of the whole
-    values = [(w.started, v) for w in windows if (v := w.figures.get(metric)) is not None and v > 0]
+    seen = ((w.started, w.figures.get(metric)) for w in windows)
+    values = [(at, max(v, floor)) for at, v in seen if v is not None and v > 0]
     if not values:
         return None
     pick = min if entry.better == "higher" else max

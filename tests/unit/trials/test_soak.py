@@ -10,10 +10,10 @@ from whystall.emulator.engine.options import EngineOptions
 from whystall.emulator.engine.workload import LengthClass
 from whystall.emulator.profiles import load_profile
 from whystall.model.slo import Slo
-from whystall.model.soak import Soak
+from whystall.model.soak import Soak, SoakWindow
 from whystall.trials.emulated_arm import EmulatedArm, VirtualTime
 from whystall.trials.load.plan import LoadPlan
-from whystall.trials.soak import SoakSpec, soak
+from whystall.trials.soak import SoakSpec, soak, summarise
 
 OPTIONS = EngineOptions(num_gpu_blocks=20000, max_num_seqs=1024, async_scheduling=True)
 PLAN = LoadPlan(mix=(LengthClass(1.0, (200, 400), (50, 100)),), rate=8)
@@ -66,3 +66,14 @@ async def test_noise_that_could_hide_a_trend_is_no_steadiness() -> None:
     assert found.verdict == "unclear"
     assert "rule it out for" in found.because.en
     assert "E2E p95" in found.because.en
+
+
+async def test_what_nobody_feels_does_not_get_worse() -> None:
+    ttft = [0.01, 0.012, 0.011, 0.05, 0.06, 0.05]
+    windows = [SoakWindow(START + 60 * k, 60.0, 500, 0, {"ttft_p95": value}) for k, value in enumerate(ttft)]
+    spec = SoakSpec(plan=PLAN, seconds=360.0, window_s=60.0)
+    found = summarise("t", windows, [], spec, 360.0)
+    assert found.verdict == "steady"
+    assert (found.trends[0].low or 0) > 1.0  # it is shown all the same
+    felt = [SoakWindow(w.started, 60.0, 500, 0, {"ttft_p95": 100 * (w.figures["ttft_p95"] or 0)}) for w in windows]
+    assert summarise("t", felt, [], spec, 360.0).verdict == "worse"
