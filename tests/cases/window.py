@@ -10,6 +10,7 @@ Each phase of a case says, all optional but ``seconds``:
 ``preemptions refused errors``          events a second
 ``deferred``                            share of the waiting that is set aside
 ``api_cores engine_cores host_busy load_per_cpu run_delay throttled``  shares of a core or of the time
+``throttled_periods pressure``          shares of the cgroup's periods, and of the time by the kernel's pressure
 ``client``                              {gap_s: seconds later than the server, itl: times the server's}
 ``gpu``                                 {util, power, limit, clock_mhz, bits, name}
 ``stopped: true``                       nothing advances
@@ -348,4 +349,6 @@ def _host(seconds: list[tuple[dict[str, Any], int]]) -> HostColumns | None:
             process("EngineCore", "engine", 2, column("engine_cores", 0.4), delay),
         ),
         throttled_s=np.cumsum(column("throttled", 0.0)),
+        throttled_periods_ratio=column("throttled_periods", np.nan),
+        psi_cpu_ratio=column("pressure", np.nan),
     )

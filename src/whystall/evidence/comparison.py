@@ -14,6 +14,7 @@ from whystall.model.diagnosis import Onset, Window
 from whystall.model.engine_state import Bools, EngineState, Floats
 
 from .figures import FIGURES, Figure
+from .suspicion import suspects
 
 # A figure differs where it changed by a tenth at least: two halves of a steady run of a minute differ by less.
 LEAST_CHANGE = 0.10
@@ -48,7 +49,7 @@ def compare(a: EngineState, b: EngineState, sides: tuple[Side, Side]) -> Compari
     """B against A: settings that differ, every figure that either has, and the order in which B's left A's range."""
     settings = tuple(compare_settings(a, b))
     figures = tuple(compare_figures(a, b))
-    return Comparison(*sides, settings, figures, departures(a, b))
+    return Comparison(*sides, settings, figures, departures(a, b), suspects=suspects(settings, figures))
 
 
 def side(state: EngineState, target: str) -> Side:

@@ -24,6 +24,7 @@ def host(scene: Scene) -> Iterator[Evidence]:
         yield from _engine_core(scene)
         yield from _throttled(scene)
         yield from _run_delay(scene)
+        yield from _pressure(scene)
         yield from _crowded(scene)
 
 
@@ -79,12 +80,23 @@ def _throttled(scene: Scene) -> Iterator[Evidence]:
         return
     quota = scene.state.host.cpu_quota
     text = Text(
-        "the cgroup's CPU quota{quota} stopped the server {ratio:.1%} of the time",
-        "cgroup 的 CPU 配额{quota}使服务器停顿了 {ratio:.1%} 的时间",
+        "the cgroup's CPU quota{quota} stopped the server {ratio:.1%} of the time{periods}",
+        "cgroup 的 CPU 配额{quota}使服务器停顿了 {ratio:.1%} 的时间{periods}",
     )
     named = Text(f" of {quota:g} cores", f"（{quota:g} 核）") if quota else Text("", "")
     strength = ramp(ratio, level("throttled") / 2, 2 * level("throttled"))
-    yield scene.evidence("cpu.throttled", ratio, "ratio", strength, text.format(quota=named, ratio=ratio), "host")
+    words = text.format(quota=named, ratio=ratio, periods=_periods(scene))
+    yield scene.evidence("cpu.throttled", ratio, "ratio", strength, words, "host")
+
+
+def _periods(scene: Scene) -> Text:
+    """The share of the scheduling periods that ended in a pause, as ``cpu.stat`` counts them."""
+    assert scene.state.host is not None
+    column = scene.state.host.throttled_periods_ratio
+    share = math.nan if column is None else scene.mean(column)
+    if not math.isfinite(share):
+        return Text("", "")
+    return Text(", in {share:.0%} of its periods", "，占其周期的 {share:.0%}").format(share=share)
 
 
 def _run_delay(scene: Scene) -> Iterator[Evidence]:
@@ -93,11 +105,48 @@ def _run_delay(scene: Scene) -> Iterator[Evidence]:
     if not math.isfinite(ratio):
         return
     text = Text(
-        "the server's processes were ready but without a CPU {ratio:.2f} s of every second",
-        "服务器进程每秒有 {ratio:.2f} 秒就绪却得不到 CPU",
+        "the server's processes were ready but without a CPU {ratio:.2f} s of every second{most}",
+        "服务器进程每秒有 {ratio:.2f} 秒就绪却得不到 CPU{most}",
     )
     strength = ramp(ratio, level("run_delay") / 2, 2 * level("run_delay"))
-    yield scene.evidence("cpu.run_delay", ratio, "s/s", strength, text.format(ratio=ratio), "host")
+    words = text.format(ratio=ratio, most=_waits_most(scene))
+    yield scene.evidence("cpu.run_delay", ratio, "s/s", strength, words, "host")
+
+
+def _waits_most(scene: Scene) -> Text:
+    """The process that waits longest for a core, with the CPU that it gets."""
+    assert scene.state.host is not None
+    found = [
+        (delay, process.name, scene.mean(process.cores))
+        for process in scene.state.host.processes
+        if math.isfinite(delay := scene.mean(process.run_delay_ratio))
+    ]
+    if len(found) < 2:
+        return Text("", "")
+    delay, name, cores = max(found, key=lambda one: one[0])
+    text = Text(
+        "; most of it {name}: {delay:.2f} s, at {cores:.2f} cores",
+        "；最多的是 {name}：{delay:.2f} 秒，用 {cores:.2f} 个核",
+    )
+    return text.format(name=name, delay=delay, cores=cores)
+
+
+def _pressure(scene: Scene) -> Iterator[Evidence]:
+    """The kernel's own count of the time in which some task of the host waited for a CPU (``/proc/pressure/cpu``).
+
+    It counts strangers' tasks, too, so it speaks only where users lose, and its absence speaks weakly.
+    """
+    assert scene.state.host is not None
+    ratio = scene.mean(scene.state.host.psi_cpu_ratio)
+    if not math.isfinite(ratio):
+        return
+    text = Text(
+        "some task of the host waited for a CPU {ratio:.0%} of the time", "主机有 {ratio:.0%} 的时间存在任务等待 CPU"
+    ).format(ratio=ratio)
+    strength = max(-0.3, ramp(ratio, level("run_delay") / 2, 2 * level("run_delay")))
+    yield scene.evidence(
+        "cpu.pressure", ratio, "ratio", strength if scene.focus.hurts else min(strength, 0.0), text, "host"
+    )
 
 
 def _crowded(scene: Scene) -> Iterator[Evidence]:

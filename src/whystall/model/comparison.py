@@ -52,6 +52,13 @@ class Departure(msgspec.Struct, frozen=True):
     onset: Onset | None
 
 
+class Suspect(msgspec.Struct, frozen=True):
+    """A cause that the two sides point to: what differs between them while the load does not."""
+
+    cause: Literal["config_regression", "version_regression"]
+    because: Text
+
+
 class Comparison(msgspec.Struct, frozen=True):
     """B against A. ``departures`` is in order of time; ``engines`` holds a comparison each where there are several.
 
@@ -64,5 +71,6 @@ class Comparison(msgspec.Struct, frozen=True):
     figures: tuple[FigureChange, ...]
     departures: tuple[Departure, ...]
     engines: tuple[Comparison, ...] = ()
+    suspects: tuple[Suspect, ...] = ()
     headline: Text = msgspec.field(default_factory=lambda: Text(""))
     schema: Literal["whystall.comparison/1"] = "whystall.comparison/1"

@@ -9,6 +9,7 @@ from .figures import clock, day_and_clock, duration, figure
 from .outline import Table
 from .phrases import say
 from .printable import clean
+from .titles import cause_title
 
 GROUPS = ("workload", "latency", "throughput", "saturation", "host", "gpu", "client")
 MOST_NAMED = 3
@@ -36,7 +37,14 @@ def comparison_tables(comparison: Comparison, lang: str) -> list[Table]:
     tables = [_sides(comparison, lang), _settings_table(comparison.configuration, lang)]
     tables += [_figures(group, comparison, lang) for group in GROUPS]
     tables.append(_departures(comparison, lang))
+    tables.append(_suspects(comparison, lang))
     return [table for table in tables if table.rows]
+
+
+def _suspects(comparison: Comparison, lang: str) -> Table:
+    rows = tuple((cause_title(one.cause, lang), clean(one.because.in_(lang))) for one in comparison.suspects)
+    columns = (say("cause", lang), say("because", lang))
+    return Table("suspects", say("compare_suspects", lang), columns, rows)
 
 
 def _order(comparison: Comparison, lang: str) -> str:

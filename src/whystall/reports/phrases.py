@@ -257,6 +257,7 @@ PHRASES: dict[str, Text] = {
     "compare_outside": Text("outside A's range from the start of B: {labels}", "自 B 开始即在 A 的范围之外：{labels}"),
     "compare_none_left": Text("Nothing left the range that it had in A", "没有指标离开其在 A 中的范围"),
     "compare_settings": Text("Settings that differ: {settings}", "不同的设置：{settings}"),
+    "compare_suspects": Text("What it points to", "指向的原因"),
     "compare_settings_same": Text("No setting differs, as far as it was seen", "已见的设置均相同"),
     "compare_sides": Text("A and B", "A 与 B"),
     "compare_configuration": Text("Configuration", "配置"),

@@ -26,3 +26,17 @@ def test_without_the_host_there_is_no_evidence_of_it() -> None:
     assert "engine.core" not in found
     assert "cpu.run_delay" not in found
     assert "cpu.crowded" not in found
+
+
+def test_the_kernels_pressure_speaks_only_where_users_lose() -> None:
+    host = {"host_busy": 0.9, "pressure": 0.6}
+    assert evidence_of({**SLOW, **host})["cpu.pressure"].strength > 1
+    assert evidence_of({"seconds": 30, **host})["cpu.pressure"].strength == 0
+    assert evidence_of({**SLOW, "host_busy": 0.2, "pressure": 0.0})["cpu.pressure"].strength == -0.3
+    assert "cpu.pressure" not in evidence_of({**SLOW, "host_busy": 0.2})
+
+
+def test_periods_and_the_process_that_waits_most_are_named() -> None:
+    found = evidence_of({**SLOW, "host_busy": 0.5, "throttled": 0.4, "throttled_periods": 0.8, "run_delay": 0.5})
+    assert "in 80% of its periods" in found["cpu.throttled"].text.en
+    assert "most of it EngineCore: 0.50 s" in found["cpu.run_delay"].text.en
