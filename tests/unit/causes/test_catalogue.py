@@ -48,12 +48,8 @@ def texts(entry) -> list[Text]:
     ]
 
 
-# Those that need what a step should have cost; every other cause of DESIGN.md has its file.
-BY_STEP_COST = {"slow_kernel", "version_regression", "kv_offload_stall", "warm_up"}
-
-
 def test_the_catalogue_is_whole() -> None:
-    assert KNOWN - set(catalogue()) <= BY_STEP_COST
+    assert set(catalogue()) == KNOWN, "every cause of DESIGN.md has its file"
     assert set(catalogue()) >= set(FIRST.split())
     assert set(catalogue()) <= KNOWN
     assert all(entry.id == name for name, entry in catalogue().items())
