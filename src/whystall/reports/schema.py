@@ -19,6 +19,8 @@ from whystall.model.diagnosis import Diagnosis
 from whystall.model.explanation import Explanation
 from whystall.model.failure import Failure
 from whystall.model.fix import Fix
+from whystall.model.fleet import EngineView, Fleet
+from whystall.model.incident import Happening, Incident, IncidentList
 from whystall.model.prediction import WhatIf
 from whystall.model.soak import Soak
 from whystall.model.text import schema_hook
@@ -35,9 +37,14 @@ NOUNS: dict[str, type[msgspec.Struct]] = {
     "compare": Comparison,
     "diagnosis": Diagnosis,
     "doctor": Checkup,
+    "engine": EngineView,
     "error": Failure,
     "explain": Explanation,
     "fix": Fix,
+    "fleet": Fleet,
+    "happening": Happening,
+    "incident": Incident,
+    "incidents": IncidentList,
     "profile": Capture,
     "similar": SimilarCases,
     "soak": Soak,

@@ -1,0 +1,144 @@
+"""What is watched, at a glance and one by one. Field names are the published JSON contract."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from .diagnosis import Coverage, Diagnosis, Engine, Limit, RuledOut, Verdict
+from .incident import Burn, Forecast, Incident
+from .text import Text
+
+EngineCondition = Literal["starting", "ok", "warning", "incident", "unreachable"]
+Values = tuple[float | None, ...]
+
+
+class Headroom(msgspec.Struct, frozen=True):
+    """The limit that is nearest: how much of it is used now, in its own units, and the share that is left (0 to 1)."""
+
+    limit: str
+    used: float
+    of: float
+    left_ratio: float
+    text: Text
+
+
+class Spark(msgspec.Struct, frozen=True):
+    """The last minutes as small lines: ``t`` unix seconds, the rest by scrape, null where nothing was seen.
+
+    ``ttft_s`` and ``itl_s`` are means over each interval, ``tokens_per_s`` those generated.
+    """
+
+    t: tuple[float, ...] = ()
+    running: Values = ()
+    waiting: Values = ()
+    kv_ratio: Values = ()
+    ttft_s: Values = ()
+    itl_s: Values = ()
+    tokens_per_s: Values = ()
+
+
+class FleetEngine(msgspec.Struct, frozen=True):
+    """One engine. ``id`` is its place in the API; ``name`` what the configuration calls the target.
+
+    ``verdict`` is null until a first diagnosis; ``binding_limit`` is the first cause's id, "" where nothing binds.
+    ``incident`` is the number of the open one, 0 where there is none; ``since`` when that began. ``error`` is the name
+    and text of what the last scrape met, "" where it gave a page. ``cost_s`` is CPU that diagnosing it took so far.
+    """
+
+    id: str
+    name: str
+    target: str
+    engine: Engine
+    condition: EngineCondition
+    verdict: Verdict | None
+    headline: Text
+    binding_limit: str = ""
+    headroom: Headroom | None = None
+    forecast: Forecast | None = None
+    incident: int = 0
+    since: float | None = None
+    silenced: str = ""
+    last_page: float | None = None
+    scrapes: int = 0
+    failed: int = 0
+    error: str = ""
+    spark: Spark = Spark()
+    cost_s: float = 0.0
+
+
+class StoreState(msgspec.Struct, frozen=True):
+    """The store on disk. ``error`` is why it cannot be written just now ("" where it can); ``held`` waits in memory."""
+
+    path: str
+    error: str = ""
+    held: int = 0
+    bytes: int = 0
+
+
+class Fleet(msgspec.Struct, frozen=True):
+    """Everything that is watched, the worst first. ``at`` is unix seconds of whystall's own clock."""
+
+    at: float
+    started: float
+    version: str
+    engines: tuple[FleetEngine, ...]
+    store: StoreState
+    schema: Literal["whystall.fleet/1"] = "whystall.fleet/1"
+
+
+class ViewLine(msgspec.Struct, frozen=True):
+    """One line of a panel; ``limit`` is a level that the server cannot pass."""
+
+    id: str
+    label: Text
+    values: Values
+    limit: float | None = None
+    limit_label: Text | None = None
+
+
+class ViewPanel(msgspec.Struct, frozen=True):
+    """Lines that share one axis and one unit (``req ratio tok/s s 1/s W``)."""
+
+    id: str
+    title: Text
+    unit: str
+    lines: tuple[ViewLine, ...]
+
+
+class Mark(msgspec.Struct, frozen=True):
+    """A moment to draw: a cause's onset with its 90% interval, unix seconds."""
+
+    id: str
+    at: float
+    low: float
+    high: float
+    label: Text
+
+
+class Phase(msgspec.Struct, frozen=True):
+    """A part of a request's time (``queue prefill decode``), seconds a request: its mean over the window, and over time."""
+
+    id: str
+    label: Text
+    mean_s: float | None
+    values: Values
+
+
+class EngineView(msgspec.Struct, frozen=True):
+    """One engine's page. ``t`` is unix seconds for the panels, ``phases_t`` for the phases; lists go oldest first."""
+
+    engine: FleetEngine
+    t: tuple[float, ...] = ()
+    panels: tuple[ViewPanel, ...] = ()
+    onsets: tuple[Mark, ...] = ()
+    phases_t: tuple[float, ...] = ()
+    phases: tuple[Phase, ...] = ()
+    limits: tuple[Limit, ...] = ()
+    diagnosis: Diagnosis | None = None
+    ruled_out: tuple[RuledOut, ...] = ()
+    coverage: Coverage = Coverage()
+    burn: tuple[Burn, ...] = ()
+    incidents: tuple[Incident, ...] = ()
+    schema: Literal["whystall.engine/1"] = "whystall.engine/1"
