@@ -41,13 +41,15 @@ $(VENV)/.developed: $(VENV)/.installed
 demo: $(VENV)/.installed
 	@$(BIN)/whystall demo
 
-# Where we are root, Debian's own package; elsewhere the tests that need it say so and are skipped.
+# Where we are root, Debian's own packages; elsewhere the tests that need one say so and are skipped.
+DEBIAN := chromium prometheus prometheus-alertmanager
 debian-packages:
-	@if command -v chromium >/dev/null; then :; \
+	@missing=$$(for name in $(DEBIAN); do command -v $$name >/dev/null || echo $$name; done); \
+	if [ -z "$$missing" ]; then :; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	  echo "Installing chromium"; \
-	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium >/dev/null; \
-	else echo "No chromium, and not root on Debian: the browser tests will be skipped"; fi
+	  echo "Installing" $$missing; \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends $$missing >/dev/null; \
+	else echo "Not here, and not root on Debian:" $$missing "(the tests that need them will be skipped)"; fi
 
 test: $(VENV)/.developed debian-packages
 	@echo "Left out: tests marked $(LEFT_OUT) (CONTRIBUTING.md says how to run them)"

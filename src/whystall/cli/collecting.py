@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 from msgspec.structs import replace
 
-from whystall.errors import NotARecording, Unreachable
+from whystall.errors import NotARecording, Unreachable, UsageError
 from whystall.model.recording import FailedScrape, Recording, SeriesTable
 from whystall.model.target import Target
 from whystall.model.text import Text
@@ -21,6 +21,8 @@ from whystall.sources.files.recording import argv_of, log_anchor, read_recording
 from whystall.sources.files.ticket import is_ticket, read_ticket
 from whystall.sources.live.collector import CollectSpec, Progress, collect
 from whystall.sources.log import read_log
+from whystall.sources.prometheus.question import is_question, parse_question
+from whystall.sources.prometheus.reader import read_prometheus
 
 from .reading import Reading
 
@@ -39,6 +41,8 @@ def recording_of(reading: Reading, lang: str) -> Recording:
     With a folder, a log and a command line that were named take the place of the folder's own. Raises what reading
     raises, and :class:`~whystall.errors.NotARecording` for a path that is not there.
     """
+    if is_question(reading.target):
+        return _the_only(recordings_of(reading, lang))
     path = Path(reading.target)
     if path.exists():
         if reading.timed:
@@ -53,6 +57,23 @@ def recording_of(reading: Reading, lang: str) -> Recording:
         if reading.log is None:
             raise
         return _unanswered(reading, error)
+
+
+def _the_only(recordings: dict[str, Recording]) -> Recording:
+    if len(recordings) == 1:
+        return next(iter(recordings.values()))
+    names = ", ".join(list(recordings)[:5])
+    raise UsageError(
+        f"the selector finds {len(recordings)} servers, and one is wanted: {names}", "add instance=HOST:PORT to it"
+    )
+
+
+def recordings_of(reading: Reading, lang: str) -> dict[str, Recording]:
+    """As :func:`recording_of`, by server: a Prometheus tells of several."""
+    if not is_question(reading.target):
+        return {reading.target: recording_of(reading, lang)}
+    question = parse_question(reading.target)
+    return asyncio.run(read_prometheus(question, reading.seconds, reading.access, reading.name))
 
 
 def _unanswered(reading: Reading, error: Unreachable) -> Recording:

@@ -10,10 +10,13 @@ import msgspec
 from whystall import pipeline
 from whystall.emulator.engine.profile import StepProfile
 from whystall.model.diagnosis import Verdict
+from whystall.model.recording import Recording
 from whystall.profiles.figures import TraceFigures
 from whystall.reports import render
+from whystall.reports.finding import Finding
+from whystall.reports.several import several
 
-from .collecting import recording_of
+from .collecting import recordings_of
 from .explaining import Explainer, explain_options
 from .keeping import keep as keep_case
 from .keeping import past_cases, store_path
@@ -55,8 +58,8 @@ def diagnose(
 ) -> int:
     """Say what limits a server or a recording, since when, and what to change.
 
-    TARGET is a server's address (http://host:8000), its name in whystall.toml, a recording's folder, or a ticket: a
-    YAML file of numbers that somebody wrote down.
+    TARGET is a server's address (http://host:8000), its name in whystall.toml, a recording's folder, a Prometheus
+    (prometheus+http://host:9090?job=vllm), or a ticket: a YAML file of numbers that somebody wrote down.
     The server is only read. Kept cases that look like this one are named. Exits 0 where it is healthy, 1 where a limit
     binds, 3 where it cannot be told.
     """
@@ -64,8 +67,13 @@ def diagnose(
     reading = asked.of(target)
     figures, emulated = _figures(traces), _profile(profile)
     past = past_cases(store, asked.settings, output.lang)
-    recording = recording_of(reading, output.lang)
-    finding = pipeline.diagnose(recording, reading.slo, figures, past, predicted=predict, check=check, profile=emulated)
+
+    def found(recording: Recording) -> Finding:
+        return pipeline.diagnose(
+            recording, reading.slo, figures, past, predicted=predict, check=check, profile=emulated
+        )
+
+    finding = several({name: found(seen) for name, seen in recordings_of(reading, output.lang).items()})
     if keep:
         keep_case(finding.diagnosis, store_path(store, asked.settings), output.lang)
     finding = msgspec.structs.replace(finding, diagnosis=explainer.diagnosis(finding.diagnosis, output.lang))

@@ -22,8 +22,8 @@ _LEAST_PIECE_S = 15.0
 _DECODER = msgspec.json.Decoder(Answered)
 
 
-async def read_prometheus(question: Question, seconds: float, access: Access, target: str) -> tuple[Recording, ...]:
-    """The last ``seconds`` before the question's end, a recording for each instance of the engine, by its name.
+async def read_prometheus(question: Question, seconds: float, access: Access, target: str) -> dict[str, Recording]:
+    """The last ``seconds`` before the question's end: instance of an engine -> its recording.
 
     A range selector gives the samples as they were scraped, with their own times: nothing is interpolated. Raises what
     the session raises, :class:`~whystall.errors.UsageError` for a selector that Prometheus refuses and
@@ -42,7 +42,7 @@ async def read_prometheus(question: Question, seconds: float, access: Access, ta
             + (f" under {{{question.matchers}}}" if question.matchers else ""),
             "check the selector and the time (--for, &end=); vLLM's names begin with vllm:",
         )
-    return tuple(_recording(name, table, target, len(found) > 1) for name, table in found.items())
+    return {name: _recording(name, table, target, len(found) > 1) for name, table in found.items()}
 
 
 async def _piece(session: Session, question: Question, begin: float, end: float, samples: Samples) -> float:

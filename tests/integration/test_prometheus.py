@@ -1,0 +1,77 @@
+"""A real Prometheus that scrapes two emulated servers, asked by the command."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+pytestmark = [
+    pytest.mark.prometheus,
+    pytest.mark.skipif(shutil.which("prometheus") is None, reason="no prometheus on this machine"),
+]
+CONFIG = """
+global: {scrape_interval: 1s}
+scrape_configs:
+- job_name: vllm
+  static_configs: [{targets: [%s]}]
+"""
+
+
+@contextmanager
+def process(*command: str) -> Iterator[subprocess.Popen[bytes]]:
+    running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        yield running
+    finally:
+        running.terminate()
+        running.wait(timeout=20)
+
+
+async def until(url: str, right: Callable[[object], bool], seconds: float = 90) -> None:
+    end = time.monotonic() + seconds
+    async with aiohttp.ClientSession() as session:
+        while time.monotonic() < end:
+            try:
+                async with session.get(url) as answer:
+                    if answer.status == 200 and right(await answer.json()):
+                        return
+            except (aiohttp.ClientError, json.JSONDecodeError):
+                pass
+            await asyncio.sleep(0.2)
+    raise AssertionError(f"{url} never gave what was waited for")
+
+
+def diagnosed(target: str) -> dict:
+    command = [sys.executable, "-m", "whystall", "diagnose", target, "--for", "40s", "--json"]
+    return json.loads(subprocess.run(command, capture_output=True, check=False, text=True).stdout)
+
+
+async def test_the_incident_of_one_of_two_servers(tmp_path: Path, free_port: Callable[[], int]) -> None:
+    calm, ill, port = free_port(), free_port(), free_port()
+    (tmp_path / "p.yml").write_text(CONFIG % f"'127.0.0.1:{calm}', '127.0.0.1:{ill}'")
+    emulate = [sys.executable, "-m", "whystall", "emulate", "--rate", "6", "--port"]
+    prometheus = ["prometheus", f"--config.file={tmp_path / 'p.yml'}", f"--storage.tsdb.path={tmp_path / 'data'}"]
+    with ExitStack() as all_:
+        all_.enter_context(process(*emulate, str(calm)))
+        all_.enter_context(process(*emulate, str(ill), "--fault", "seat_cap@1"))
+        all_.enter_context(process(*prometheus, f"--web.listen-address=127.0.0.1:{port}"))
+        waited = "count_over_time(vllm:num_requests_running[60s])>=42"
+        url = f"http://127.0.0.1:{port}/api/v1/query?query={waited}"
+        await until(url, lambda told: len(told["data"]["result"]) == 2)
+        both = await asyncio.to_thread(diagnosed, f"prometheus+http://127.0.0.1:{port}?job=vllm")
+        one = await asyncio.to_thread(diagnosed, f"prometheus+http://127.0.0.1:{port}?instance=127.0.0.1:{calm}")
+    assert both["verdict"] == "bottleneck"
+    assert both["causes"][0]["id"] == "seat_cap"
+    assert both["engine"]["id"].startswith(f"127.0.0.1:{ill}")
+    assert {engine["verdict"] for engine in both["engines"]} == {"healthy", "bottleneck"}
+    assert one["verdict"] == "healthy"
