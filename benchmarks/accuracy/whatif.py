@@ -146,7 +146,8 @@ def played(deployment: Deployment) -> Deployment:
     """Run without anybody looking: the journal keeps everything."""
     for replica in deployment.replicas:
         replica.meters.absorb = lambda: None  # type: ignore[method-assign]
-    deployment.advance(START + SECONDS)
+    for second in range(int(SECONDS) + 1):  # as it is recorded: new clients of its own load start at such a moment
+        deployment.advance(START + second)
     return deployment
 
 
@@ -166,7 +167,7 @@ def cases(windows: int, each: int, seed: int) -> Iterator[dict[str, Any]]:
     for number in range(windows):
         name = f"{seed} {number}"
         rng = random.Random(name)
-        fault = TARGETS[number % len(TARGETS)]
+        fault = TARGETS[(number + seed * windows) % len(TARGETS)]
         serving = prepared(target(fault, rng), plan(fault))
         with tempfile.TemporaryDirectory() as folder:
             record_run(incident(serving, fault, name), Path(folder), seconds=SECONDS)
@@ -304,7 +305,13 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--real", action="store_true", help="Pairs of recordings of real servers instead.")
     parser.add_argument("--rows", type=Path, help="Write every case there, a JSON object a line.")
+    parser.add_argument("--read", type=Path, nargs="+", help="Sum up cases that were written so (several at once).")
     asked = parser.parse_args()
+    if asked.read:
+        out = summary([json.loads(line) for file in asked.read for line in file.read_text().splitlines()])
+        show(out)
+        keep(files=[file.stem for file in asked.read], **out)
+        return 0
     if asked.real:
         keep(real=real())
         return 0
