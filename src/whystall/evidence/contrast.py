@@ -28,6 +28,16 @@ KINDS = (
     ContrastKind("sampling", "contrast.sampling", Text("logprobs or penalties", "logprobs 或惩罚项")),
     ContrastKind("eager", "contrast.eager", Text("CUDA graphs off", "关闭的 CUDA graph")),
     ContrastKind("profiler", "contrast.profiler", Text("a profiler", "分析器")),
+    ContrastKind("speculative", "contrast.speculative", Text("speculative decoding", "推测解码")),
+    ContrastKind("multimodal", "contrast.multimodal", Text("images, video or audio", "图像、视频或音频")),
+    ContrastKind(
+        "kernels", "contrast.kernels", Text("this number format or attention backend", "此数值格式或注意力后端")
+    ),
+    ContrastKind("link", "contrast.link", Text("this link between the GPUs", "这种 GPU 间连接")),
+    ContrastKind("offload", "contrast.offload", Text("KV offloading", "KV 卸载")),
+    ContrastKind("power", "contrast.power", Text("the power or clock held down", "功率或时钟受限")),
+    ContrastKind("first_run", "contrast.first_run", Text("the first run of its kind", "同类首次运行")),
+    ContrastKind("version", "contrast.version", Text("this version", "此版本")),
     ContrastKind("expert_balance", "contrast.expert_balance", Text("expert rebalancing", "专家重均衡")),
 )
 

@@ -154,9 +154,9 @@ class InputWarning(msgspec.Struct, frozen=True):
 class Contrast(msgspec.Struct, frozen=True):
     """The same load with and without one thing, as somebody measured it, and how many times worse it is with it.
 
-    ``feature``: structured_output, lora, speculative, sampling, multimodal, eager, kernels, link, offload, profiler,
-    expert_balance or version; "" where nothing says what is different. ``figure`` is what was compared (``itl.p50``).
-    ``since``: from when on (unix seconds) the recording shows the worse of the two.
+    ``feature``: structured_output, lora, speculative, sampling, multimodal, eager, kernels, link, offload, profiler, power,
+    first_run, expert_balance or version; "" where nothing says what is different. ``figure`` is what was compared
+    (``itl.p50``). ``since``: from when on (unix seconds) the recording shows the worse of the two.
     """
 
     feature: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from whystall.causes.entry import CauseEntry, Link, LookAlike, Need
+from whystall.causes.links import shown_by_contrast
 from whystall.model.text import Text
 
 CAUSE = CauseEntry(
@@ -23,6 +24,7 @@ CAUSE = CauseEntry(
     role="limit",
     bias=-4.0,
     weights={
+        "contrast.link": 7.0,  # the same load without it is better: no observation says more
         "trace.exposed_collectives": 3.0,  # time at which nothing else runs
         "trace.skew": -1.0,  # waiting for one rank is no transfer
         "ranks.wait": 2.5,  # ranks that spin draw less power at full use
@@ -81,6 +83,7 @@ CAUSE = CauseEntry(
             optional=True,
         ),
     ),
+    other_links=(shown_by_contrast("link"),),
     numbers=(
         Text(
             "{trace_exposed_collectives:.0%} of the time exposed",
@@ -89,6 +92,10 @@ CAUSE = CauseEntry(
         Text(
             "steps take {step_residual:.1f} times as long at equal work, at lower power",
             "同等工作下每步耗时为 {step_residual:.1f} 倍，而功率更低",
+        ),
+        Text(
+            "{contrast_link:~2} times worse with it than without",
+            "使用时比不使用差 {contrast_link:~2} 倍",
         ),
     ),
     first_step=Text(
@@ -106,7 +113,7 @@ CAUSE = CauseEntry(
             ),
         ),
     ),
-    hurts_as=("itl", "queue"),
+    hurts_as=("itl", "queue", "contrast"),
     order=2,
     settled_by=("trace", "gpu"),
 )

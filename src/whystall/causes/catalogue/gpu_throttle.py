@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from whystall.causes.entry import CauseEntry, Link, LookAlike, Need
+from whystall.causes.links import shown_by_contrast
 from whystall.model.text import Text
 
 CAUSE = CauseEntry(
@@ -25,6 +26,7 @@ CAUSE = CauseEntry(
     role="limit",
     bias=-4.5,
     weights={
+        "contrast.power": 7.0,  # the same load without it is better: no observation says more
         "gpu.held_down": 4.5,  # the driver names the reason
         "gpu.cap_lowered": 3.0,  # a limit under the rating, reached
         "gpu.step_follows_clock": 1.5,  # the work follows the clock
@@ -64,6 +66,7 @@ CAUSE = CauseEntry(
             optional=True,
         ),
     ),
+    other_links=(shown_by_contrast("power"),),
     numbers=(
         Text(
             "clock held down {gpu_held_down:.0%} of the time",
@@ -72,6 +75,10 @@ CAUSE = CauseEntry(
         Text(
             "power limit at {gpu_cap_lowered:.0%} of its rating",
             "功率上限为额定值的 {gpu_cap_lowered:.0%}",
+        ),
+        Text(
+            "{contrast_power:~2} times worse with it than without",
+            "使用时比不使用差 {contrast_power:~2} 倍",
         ),
     ),
     first_step=Text(
@@ -88,7 +95,7 @@ CAUSE = CauseEntry(
             ),
         ),
     ),
-    hurts_as=("throttle", "itl", "queue"),
+    hurts_as=("throttle", "itl", "queue", "contrast"),
     order=1,
     settled_by=("gpu",),
 )

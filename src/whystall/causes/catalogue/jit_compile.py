@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from whystall.causes.entry import CauseEntry, Link, LookAlike, Need
-from whystall.causes.links import STOOD_STILL
+from whystall.causes.links import STOOD_STILL, shown_by_contrast
 from whystall.model.text import Text
 
 CAUSE = CauseEntry(
@@ -24,6 +24,7 @@ CAUSE = CauseEntry(
     role="limit",
     bias=-4.0,
     weights={
+        "contrast.first_run": 7.0,  # the same load without it is better: no observation says more
         "log.jit_compile": 5.0,  # the compiler says so
         "progress.stalled": 1.0,  # everything waits for it
         "log.profiler": -2.0,  # a profiler explains the standstill
@@ -42,10 +43,15 @@ CAUSE = CauseEntry(
         ),
         STOOD_STILL,
     ),
+    other_links=(shown_by_contrast("first_run"),),
     numbers=(
         Text(
             "{log_jit_compile:.0f} compilations",
             "{log_jit_compile:.0f} 次编译",
+        ),
+        Text(
+            "{contrast_first_run:~2} times worse with it than without",
+            "使用时比不使用差 {contrast_first_run:~2} 倍",
         ),
     ),
     first_step=Text(
@@ -69,7 +75,7 @@ CAUSE = CauseEntry(
             ),
         ),
     ),
-    hurts_as=("stall", "itl", "host_gap"),
+    hurts_as=("stall", "itl", "host_gap", "contrast"),
     order=1,
     onset_from=("log.jit_compile",),
     settled_by=("log",),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from whystall.causes.entry import CauseEntry, Link, LookAlike, Need
+from whystall.causes.links import shown_by_contrast
 from whystall.model.text import Text
 
 CAUSE = CauseEntry(
@@ -20,6 +21,7 @@ CAUSE = CauseEntry(
     role="limit",
     bias=-4.5,
     weights={
+        "contrast.offload": 7.0,  # the same load without it is better: no observation says more
         "config.kv_offload": 2.5,  # without it no step waits for blocks
         "step.pauses": 3.5,  # single waits, not slow steps
         "step.host_gap": 1.0,  # the GPU idles meanwhile
@@ -56,7 +58,11 @@ CAUSE = CauseEntry(
             rejects=Text("garbage collection and compilation", "垃圾回收与编译"),
         ),
     ),
-    numbers=(Text("{step_pauses:.0%} of the lost time in pauses", "损失时间的 {step_pauses:.0%} 在停顿中"),),
+    other_links=(shown_by_contrast("offload"),),
+    numbers=(
+        Text("{step_pauses:.0%} of the lost time in pauses", "损失时间的 {step_pauses:.0%} 在停顿中"),
+        Text("{contrast_offload:~2} times worse with it than without", "使用时比不使用差 {contrast_offload:~2} 倍"),
+    ),
     first_step=Text(
         "Run one replica without offloading and compare; if it is faster, recompute is cheaper than this tier: take "
         "offloading away or move it to faster memory (pinned, the GPU's own NUMA node).",
@@ -67,7 +73,7 @@ CAUSE = CauseEntry(
         LookAlike("gc_pause", Text("the log says so", "日志写明")),
         LookAlike("jit_compile", Text("the log says so, and it ends", "日志写明，且会结束")),
     ),
-    hurts_as=("itl", "host_gap", "queue", "stall"),
+    hurts_as=("itl", "host_gap", "queue", "stall", "contrast"),
     restart=True,
     order=2,
     settled_by=("config", "log", "trace"),

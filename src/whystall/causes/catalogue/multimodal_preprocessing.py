@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from whystall.causes.entry import CauseEntry, Link, LookAlike, Need
+from whystall.causes.links import shown_by_contrast
 from whystall.model.text import Text
 
 CAUSE = CauseEntry(
@@ -25,6 +26,7 @@ CAUSE = CauseEntry(
     role="limit",
     bias=-4.0,
     weights={
+        "contrast.multimodal": 7.0,  # the same load without it is better: no observation says more
         "front.residual": 3.0,  # the time is lost before the engine
         "mm.computed": 4.0,  # media that had to be prepared are what is done there
         "api.core": 0.5,  # its process may fill its core; worker threads may share the work
@@ -54,10 +56,15 @@ CAUSE = CauseEntry(
             ),
         ),
     ),
+    other_links=(shown_by_contrast("multimodal"),),
     numbers=(
         Text(
             "{front_residual:~2} s before the engine, {mm_computed:~2} items a request",
             "进入引擎前耗去 {front_residual:~2} 秒，每请求 {mm_computed:~2} 项",
+        ),
+        Text(
+            "{contrast_multimodal:~2} times worse with it than without",
+            "使用时比不使用差 {contrast_multimodal:~2} 倍",
         ),
     ),
     first_step=Text(
@@ -90,7 +97,7 @@ CAUSE = CauseEntry(
             ),
         ),
     ),
-    hurts_as=("front",),
+    hurts_as=("front", "contrast"),
     restart=True,
     order=1,
     settled_by=(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from whystall.causes.entry import CauseEntry, Link, LookAlike, Need
-from whystall.causes.links import STEPS_ARE_SLOWER
+from whystall.causes.links import STEPS_ARE_SLOWER, shown_by_contrast
 from whystall.model.text import Text
 
 CAUSE = CauseEntry(
@@ -23,6 +23,7 @@ CAUSE = CauseEntry(
     role="limit",
     bias=-6.0,
     weights={
+        "contrast.kernels": 7.0,  # the same load without it is better: no observation says more
         "step.residual": 4.5,  # the same work takes longer
         "step.over_sheet": 2.0,  # so it does where only the data sheet tells
         "excess.by_sequences": 0.7,  # attention is what such changes hit most
@@ -70,9 +71,14 @@ CAUSE = CauseEntry(
             ),
         ),
     ),
+    other_links=(shown_by_contrast("kernels"),),
     numbers=(
         Text(
             "steps take {step_residual:.1f} times as long at equal work", "同等工作下每步耗时为 {step_residual:.1f} 倍"
+        ),
+        Text(
+            "{contrast_kernels:~2} times worse with it than without",
+            "使用时比不使用差 {contrast_kernels:~2} 倍",
         ),
     ),
     first_step=Text(
@@ -89,7 +95,7 @@ CAUSE = CauseEntry(
             "longer_prompts", Text("the residual is near zero: the work explains it", "残差接近零：工作量即可解释")
         ),
     ),
-    hurts_as=("itl", "queue"),
+    hurts_as=("itl", "queue", "contrast"),
     order=3,
     onset_from=("step.residual",),
     settled_by=("gpu", "trace"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from whystall.causes.entry import CauseEntry, Link, LookAlike, Need
+from whystall.causes.links import shown_by_contrast
 from whystall.model.text import Text
 
 CAUSE = CauseEntry(
@@ -25,6 +26,7 @@ CAUSE = CauseEntry(
     role="limit",
     bias=-4.0,
     weights={
+        "contrast.speculative": 7.0,  # the same load without it is better: no observation says more
         "spec.gain": 4.5,  # tokens a second with drafting over those without
         "spec.acceptance": 1.0,  # rejected drafts are work for nothing
         "seats.full": -0.5,  # full seats explain a queue
@@ -51,10 +53,15 @@ CAUSE = CauseEntry(
             optional=True,
         ),
     ),
+    other_links=(shown_by_contrast("speculative"),),
     numbers=(
         Text(
             "{spec_gain:~3} times the tokens a second of decoding without it",
             "每秒 token 数为不用时的 {spec_gain:~3} 倍",
+        ),
+        Text(
+            "{contrast_speculative:~2} times worse with it than without",
+            "使用时比不使用差 {contrast_speculative:~2} 倍",
         ),
     ),
     first_step=Text(
@@ -88,6 +95,7 @@ CAUSE = CauseEntry(
     hurts_as=(
         "itl",
         "queue",
+        "contrast",
     ),
     restart=True,
     order=2,

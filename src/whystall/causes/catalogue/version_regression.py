@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from whystall.causes.entry import CauseEntry, Link, LookAlike, Need
-from whystall.causes.links import STEPS_ARE_SLOWER
+from whystall.causes.links import STEPS_ARE_SLOWER, shown_by_contrast
 from whystall.model.text import Text
 
 CAUSE = CauseEntry(
@@ -20,6 +20,7 @@ CAUSE = CauseEntry(
     role="limit",
     bias=-4.5,
     weights={
+        "contrast.version": 7.0,  # the same load without it is better: no observation says more
         "version.changed": 4.0,  # what changed is known, and when
         "step.residual": 2.5,  # and the same work takes longer since
         "config.graph_gap": -2.0,  # batches beyond the graphs wait for their launches
@@ -34,9 +35,14 @@ CAUSE = CauseEntry(
             rejects=Text("the load: the batch explains nothing of it", "负载：批次无法解释"),
         ),
     ),
+    other_links=(shown_by_contrast("version"),),
     numbers=(
         Text(
             "steps take {step_residual:.1f} times as long at equal work", "同等工作下每步耗时为 {step_residual:.1f} 倍"
+        ),
+        Text(
+            "{contrast_version:~2} times worse with it than without",
+            "使用时比不使用差 {contrast_version:~2} 倍",
         ),
     ),
     first_step=Text(
@@ -49,7 +55,7 @@ CAUSE = CauseEntry(
         LookAlike("warm_up", Text("the excess dies away within minutes", "超出部分在几分钟内消失")),
         LookAlike("slow_kernel", Text("nothing was restarted", "没有重启")),
     ),
-    hurts_as=("itl", "queue"),
+    hurts_as=("itl", "queue", "contrast"),
     order=1,
     onset_from=("version.changed", "step.residual"),
     settled_by=("log",),

@@ -29,6 +29,7 @@ _VERSION = re.compile(r"v?\d{1,3}(?:\.\d{1,3})+|v\d{1,4}|0\d{2,3}|driver|cuda|ro
 # Words that say which of two states a figure is of, with their synonyms: figures of one state belong together.
 _STATES = {"mixed": "together", "during": "together", "concurrent": "together", "together": "together"}
 _STATES |= {"alone": "alone", "solo": "alone", "isolated": "alone"}
+_GOOD_AND_BAD = re.compile(r"\bgood\b.{1,80}\bbad\b|\bbad\b.{1,80}\bgood\b|\bfine on\b")
 # What a case may be named for, by the words that name it.
 FEATURES: dict[str, frozenset[str]] = {
     "structured_output": frozenset(
@@ -64,6 +65,8 @@ FEATURES: dict[str, frozenset[str]] = {
     "offload": frozenset(["lmcache", "offload", "offloading", "nixl"]),
     "profiler": frozenset(["profiler", "profiling", "tracing"]),
     "expert_balance": frozenset(["eplb"]),
+    "power": frozenset(("capped", "throttled", "powercap")),
+    "first_run": frozenset(("first", "cold", "run1", "initial")),
     "version": frozenset(("upgrade", "upgraded", "regression")),
 }
 _GRAPHS = frozenset(("graph", "graphs", "cudagraph", "cudagraphs"))
@@ -83,8 +86,12 @@ class Compared(msgspec.Struct, frozen=True):
     words: frozenset[str] = frozenset()
 
 
-def compared(stated: Statements) -> Compared:
-    """The two cases that differ most in one figure and least in their names; else all figures as one case."""
+def compared(stated: Statements, version: str = "") -> Compared:
+    """The two cases that differ most in one figure and least in their names; else all figures as one case.
+
+    ``version`` is the engine's as the ticket has it: where it says which ones are good and which bad, and nothing else
+    tells the cases apart, they are what differs.
+    """
     cases = [_with_load(stated, case) for case in stated.cases if _own(case)]
     pairs = [pair for good, bad in permutations(cases, 2) if (pair := _pair(good, bad)) is not None]
     if stated.rows or not pairs:
@@ -95,7 +102,8 @@ def compared(stated: Statements) -> Compared:
     if words & _BETWEEN and not set(good.words) & _BETWEEN:
         return Compared(reference, beside=incident, words=words)
     alike = not any(_differ(good.values, bad.values, name) for name in _CONTROLLED)
-    named = sorted(_features(good, bad)) or [""]  # "": the same load, and nothing says what is different
+    told = _features(good, bad) or ({"version"} if _GOOD_AND_BAD.search(version) else {""})
+    named = sorted(told)  # "": the same load, and nothing says what is different
     contrasts = tuple(Contrast(name, figure, ratio) for name in named) if alike else ()
     versions = tuple(word for word in bad.words if word not in good.words and _VERSION.fullmatch(word))
     return Compared(incident, reference, None, contrasts, versions, words)
@@ -171,12 +179,17 @@ def _with_load(stated: Statements, case: Case) -> Case:
     return Case(case.words, load | case.values)
 
 
+_HEALTHY = frozenset(("baseline", "reference", "normal", "healthy", "good", "expected", "ideal"))
+
+
 def _only(stated: Statements, cases: list[Case]) -> Values:
     """All figures of a ticket that compares nothing: the case with the most of them first. Rows speak for themselves."""
     if stated.rows:
         return dict(stated.common)
     values = dict(stated.common)
-    for case in sorted(stated.cases, key=lambda c: (c not in cases, -len(c.values))):
+    # What is stated of a healthy server only says nothing of the incident.
+    told = [case for case in stated.cases if not _HEALTHY & set(case.words)]
+    for case in sorted(told, key=lambda c: (c not in cases, -len(c.values))):
         values = {**case.values, **values}
     return values
 

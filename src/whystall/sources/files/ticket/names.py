@@ -14,20 +14,33 @@ from .figure import SECONDS
 
 _STATISTICS = {"mean": "mean", "avg": "mean", "average": "mean", "median": "p50", "max": "max", "min": "min"}
 _STATISTICS |= {f"p{n}": f"p{n}" for n in (50, 90, 95, 99)}
-_SPEED = r"(?:tps|tok_s|toks|tokens_per_s|tokens_per_sec|throughput_tps|token_throughput)"
+_TOKENS = r"(?:toks?|tokens)"
+_SPEED = rf"(?:(?:token_)?throughput_(?:tps|tok_s)|tps|tput|{_TOKENS}_s|toks|{_TOKENS}_per_s(?:ec(?:ond)?)?|token_throughput)"
+_PER_S = r"(?:_s|_per_s|_per_sec|_per_second)"
+_UNIT = r"(?:us|ms|s|sec|seconds|min)"
 # The first that fits; "_" stands before, between and after words. What is left over are statistics, units and cases.
 _RULES: tuple[tuple[str, str], ...] = (
+    ("queue", rf"_queue_time_|_time_in_queue_|_queued?_(?={_UNIT}_)|_wait(?:ing)?(?:_time)?_(?={_UNIT}_)"),
+    ("prefill", rf"_prefill_time_|_prefill_(?={_UNIT}_)"),
+    ("rate", rf"_(?:requests|reqs|req){_PER_S}_|_request_throughput_"),
+    ("completed", rf"_(?:finished|completed|completions)(?!{_PER_S}_)_"),
+    ("rate", rf"_(?:finished|completed|completions){_PER_S}_"),
+    ("preemption_rate", rf"_(?:num_)?preemptions?{_PER_S}_|_preemption_rate_"),
+    ("preemptions", r"_(?:num_)?preempted_"),
+    ("gpu_util", r"_sm_(?:active|util)_"),
+    ("generation_tps", r"_output_throughput_"),
+    ("accept_ratio", r"_accept(?:ance)?(?:_rate|_ratio)?_(?!length|len)"),
     ("power_capped", r"_power_cap_active_|_throttle_(?:pwr_)?pct_"),
     ("total_tps", rf"_total_{_SPEED}_"),
     ("prompt_tps", rf"_(?:avg_)?(?:prompt|prefill|input)_{_SPEED}_"),
     ("generation_tps", rf"_(?:avg_)?(?:generation|gen|decode|output|out)_{_SPEED}_"),
     ("generation_tps", rf"_{_SPEED}_"),
-    ("hit_ratio", r"_(?:gpu_)?prefix_cache_hit(?:_rate|_ratio)?_|_(?:cache_)?hit(?:_rate|_ratio)_"),
+    ("hit_ratio", r"_(?:gpu_)?prefix_cache_hit(?:_rate|_ratio)?_|_(?:cache_)?hit(?:_rate|_ratio)_|_cache_hit_"),
     ("external_hit_ratio", r"_external(?:_prefix)?(?:_cache)?_hit(?:_rate)?_"),
     ("kv_tokens", r"_(?:kv_tokens(?:_available)?|kv_cache_tokens|max_tokens_in_paged_kv_cache)_"),
     ("kv_at_preemption", r"_kv_at_preempt(?:ion)?_"),
     ("cpu_kv_ratio", r"_cpu_kv(?:_cache)?(?:_usage)?_"),
-    ("kv_usage", r"_(?:kv|gpu)_cache_usage(?:_perc)?_|_kv(?:_usage)?_pct_|_token_usage_|_kv_usage_"),
+    ("kv_usage", r"_(?:kv|gpu)_cache(?:_usage)?(?:_perc)?_(?!tokens)|_kv(?:_usage)?_pct_|_token_usage_|_kv_usage_"),
     ("preemptions_ever", r"_(?:num_)?preemptions?_(?:cum|cumulative|total)_"),
     ("preemptions", r"_(?:num_)?preemptions?(?:_count)?_"),
     ("swapped", r"_(?:num_)?(?:requests_)?swapped_"),
@@ -39,19 +52,17 @@ _RULES: tuple[tuple[str, str], ...] = (
     ("waiting", r"_pending_"),
     (
         "in_flight",
-        r"_(?:peak_|max_)?(?:concurrency|concurrent|in_flight|inflight)_|_active_|_(?:users|clients|streams)_",
+        r"_(?:peak_|max_)?(?:concurrency|concurrent|in_flight|inflight)_|_active_|_(?:users|clients|streams|connections)_",
     ),
     ("offered_rate", r"_(?:request|arrival|offered)_rate_|_(?:offered|target)_(?:rps|qps)_|_rate_"),
     ("rate", r"_(?:achieved_|peak_)?(?:rps|qps|req_s|reqs_s|req_per_s|requests_per_s)_"),
     ("ttft", r"_(?:ttft|ttfa|ttfp|first_token(?:_latency)?)_"),
     ("tpot", r"_(?:tpot|time_per_output_token)_"),
-    ("itl", r"_(?:itl|inter_token(?:_latency)?|ms_per_(?:step|token)|token_gap)_"),
-    ("queue", r"_queue_time_|_time_in_queue_"),
-    ("prefill", r"_prefill_time_"),
+    ("itl", r"_(?:itl|inter_token(?:_latency)?|ms_per_(?:step|token)|token_gap|(?:step|iteration)(?:_time)?)_"),
     ("gc", r"_gc(?:_collect|_pause|_took|_time)?_"),
     ("idle_gap", r"_idle_gap_"),
     ("stall", r"_(?:stall|stalled|stuck|freeze|frozen|pause|block|blocked|hang)(?:_time|_duration)?_"),
-    ("e2e", r"_(?:e2e|latency|request_latency|response_time)_"),
+    ("e2e", r"_(?:e2el?|latency|request_latency|response_time)_"),
     ("duration", r"_(?:duration|elapsed|wall|wall_time)_"),
     ("iteration_tokens", r"_iteration_tokens(?:_total)?_"),
     ("prompt_total", r"_(?:prompt|input)_tokens_total_|_total_(?:input|prompt)_tokens_"),
@@ -60,16 +71,15 @@ _RULES: tuple[tuple[str, str], ...] = (
     ("output", r"_(?:output|completion|generated)_(?:tokens|len|length)_|_osl_|_max_tokens_"),
     ("requests", r"_(?:num_)?(?:prompts|requests)_"),
     ("success_ratio", r"_success(?:_rate|_ratio)?_"),
-    ("fail_ratio", r"_(?:fail|failure|error)(?:_rate|_ratio)?_pct_"),
+    ("fail_ratio", r"_(?:fail|failure|errors?)(?:_rate|_ratio)?_pct_"),
     ("errors", r"_(?:errors|failed|rejected|refused|timeouts)_"),
     ("accepted", r"_accepted(?:_tokens)?_"),
     ("drafted", r"_drafted(?:_tokens)?_"),
-    ("accept_ratio", r"_accept(?:ance)?(?:_rate|_ratio|_length)?_"),
     ("gpu_util", r"_gpu_util(?:ization|isation)?_"),
     ("power_cap", r"_(?:power_)?(?:cap|limit)_w_|_power_(?:cap|limit)_"),
     ("power", r"_power(?:_w|_draw)?_|_actual_w_"),
     ("mem_clock", r"_mem(?:ory)?_(?:clock_)?mhz_|_mem_clock_"),
-    ("clock", r"_(?:sm_|gpu_)?clock_|_sm_(?:clock_)?mhz_"),
+    ("clock", r"_(?:sm_|gpu_)?clocks?_|_sm_(?:clock_)?mhz_"),
     ("temperature", r"_temp(?:erature)?_"),
     ("xid", r"_xid\d{0,3}(?:_count)?_"),
     ("ecc", r"_(?:sbe|dbe|ecc)(?:_count|_errors)?_"),
@@ -81,7 +91,6 @@ _RULES: tuple[tuple[str, str], ...] = (
     ("seats", r"_(?:max_num_seqs|seqs|slots|parallel)_"),
     ("budget", r"_(?:max_num_batched_tokens|budget)_"),
     ("batch", r"_(?:batch(?:_size)?|bs)_"),
-    ("completed", r"_completed_|_finished_"),
     ("served", r"_served_"),
 )
 _COMPILED = tuple((name, re.compile(pattern)) for name, pattern in _RULES)

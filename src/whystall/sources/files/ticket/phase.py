@@ -96,7 +96,7 @@ def phase_of(stated: Values, seats: float = _NAN, *, seconds: float | None = Non
         ttft=_mixture(values, "ttft"),
         e2e=_first(values, "e2e"),
         queue=_first(values, "queue"),
-        preemptions=_middle(values, "preemptions") / length,
+        preemptions=_preempted(values, length),
         errors=_errors(values, rate, length),
         accepted=_middle(values, "accepted") / length,
         drafted=_middle(values, "drafted") / length,
@@ -188,6 +188,8 @@ def _generation(values: Values, rate: float, running: Span, itl: tuple[tuple[flo
     if math.isfinite(by_rate):
         return Span(by_rate, by_rate)
     mean = _mean(itl)
+    if running.known and running.first == running.last == 0:
+        return Span(0.0, 0.0)  # nobody runs, so no token comes
     return Span(running.first / mean, running.last / mean) if running.known and mean > 0 else Span()
 
 
@@ -216,6 +218,12 @@ def _prompts(values: Values, rate: float) -> float:
         return stated / (1 - hit) if 0 < hit < 1 else stated
     total, speed = _first(values, "total_tps"), _first(values, "generation_tps")
     return total - speed if math.isfinite(total - speed) else rate * _middle(values, "prompt")
+
+
+def _preempted(values: Values, seconds: float) -> float:
+    """Preemptions a second."""
+    rate = _middle(values, "preemption_rate")
+    return rate if math.isfinite(rate) else _middle(values, "preemptions") / seconds
 
 
 def _errors(values: Values, rate: float, seconds: float) -> float:

@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 
 from whystall.errors import TooLittleData
-from whystall.model.recording import ClientColumns, Health, LogLine, Recording
+from whystall.model.recording import ClientColumns, FailedScrape, Health, LogLine, Recording, SeriesTable
 from whystall.model.target import Target
 from whystall.sources.gpu import GpuRow, gpu_columns
 
@@ -30,6 +30,7 @@ from .statements import Row, Statements, Values, statements_of
 _REFERENCE_S = 60.0
 _STATISTICS_S = 10.0  # vLLM's interval between two lines of statistics
 _MOST_SCRAPES = 240
+_MOST_REQUESTS = 20_000
 _CALM_S = 20.0  # shown before and after a standstill
 _CALM_TOKENS_PER_S = 20.0  # of one request there; a slow reader's pace
 _OF_GPUS = ("power", "gpu_util", "clock")
@@ -44,13 +45,16 @@ def ticket_recording(ticket: Ticket, name: str = "ticket") -> Recording:
     """The recording that a ticket's numbers describe. Raises TooLittleData where they make no window."""
     stated = statements_of(ticket)
     argv = command_line(ticket.flags)
-    found = compared(stated)
+    found = compared(stated, ticket.version)
     if len(stated.rows) == 1 and any(f.low != f.high for f in stated.rows[0].values.values()):
         # One row with ranges stands for several lines.
         found = msgspec.structs.replace(found, incident=found.incident | stated.rows[0].values)
         stated = msgspec.structs.replace(stated, rows=())
     phases, scrapes = _window(stated, found, argv)
-    if not all(any(phase.enough for phase in engine) for engine in phases) or not _told(stated, found):
+    window = all(any(phase.enough for phase in engine) for engine in phases) and _told(stated, found)
+    if not window and _decided(stated):
+        return _log_alone(stated, ticket, argv, name)
+    if not window:
         raise TooLittleData("the ticket's numbers make no window: " + _missing(stated), _HINT)
     end = START + scrapes[-1]
     incident = START + sum(phase.seconds for phase in phases[0][:-1]) + phases[0][-1].seconds / 2
@@ -58,13 +62,29 @@ def ticket_recording(ticket: Ticket, name: str = "ticket") -> Recording:
         target=Target(name, "recording"),
         metrics=table_of(phases, scrapes, _pool(stated, ticket)),
         gpu=gpu_columns(list(_gpus(stated, found, phases[0], ticket))),
-        client=_client(found, scrapes[-1]),
+        client=_client(found, scrapes[-1], phases[0][-1].rate),
         log=tuple(LogLine(incident, "ERROR", "EngineCore", None, text) for text in _lines(stated)),
         version=_release(found, ticket),
         argv=argv,
         health=tuple(Health(end, status) for status in _health(ticket)),
         contrasts=tuple(msgspec.structs.replace(c, since=end - phases[0][-1].seconds) for c in found.contrasts),
     )
+
+
+_FAULT = re.compile(r"NVRM: Xid|OutOfMemoryError")
+
+
+def _decided(stated: Statements) -> bool:
+    """Whether a line is stated that names what happened by itself: a GPU's fault, an allocation that failed."""
+    return any(_FAULT.search(line) for line in _lines(stated))
+
+
+def _log_alone(stated: Statements, ticket: Ticket, argv: tuple[str, ...], name: str) -> Recording:
+    """The recording of a server of which only lines are known; no page of it is."""
+    no_page = tuple(FailedScrape(START + t, "NoPage: the ticket states none") for t in (0.0, _REFERENCE_S))
+    lines = tuple(LogLine(START + _REFERENCE_S / 2, "ERROR", "EngineCore", None, text) for text in _lines(stated))
+    table = msgspec.structs.replace(SeriesTable.empty(), failed=no_page)
+    return Recording(Target(name, "recording"), table, log=lines, version=_release(compared(stated), ticket), argv=argv)
 
 
 def _told(stated: Statements, found: Compared) -> bool:
@@ -258,12 +278,12 @@ def _sample(t: float, gpu: int, values: Values, own: dict[str, float], hardware:
     )
 
 
-def _client(found: Compared, seconds: float) -> ClientColumns | None:
-    """The client's requests, where the ticket has its figures beside the server's: one a second."""
+def _client(found: Compared, seconds: float, rate: float) -> ClientColumns | None:
+    """The client's requests, where the ticket has its figures beside the server's: as many as the server's."""
     if found.beside is None:
         return None
     seen = phase_of(found.beside)
-    n = int(max(seconds, 12))
+    n = int(min(max(seconds * rate, 12), _MOST_REQUESTS))
     sent = START + np.arange(n) * seconds / n
     nothing = np.full(n, np.nan)
     ttft = np.full(n, sum(share * value for share, value in seen.ttft)) if seen.ttft else nothing

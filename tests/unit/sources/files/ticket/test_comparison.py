@@ -44,3 +44,18 @@ def test_figures_that_contradict_compare_nothing():
 def test_speeds_are_taken_for_each_request_in_flight():
     found = of({"c16": {"rps": 5.5}, "c32": {"rps": 5.6}})
     assert found.incident["in_flight"].middle == 32
+
+
+def test_a_first_run_that_is_slower_than_its_repeat():
+    found = of({"first": {"ttft_s": 19}, "second": {"ttft_s": 0.1}})
+    assert [c.feature for c in found.contrasts] == ["first_run"]
+
+
+def test_versions_that_the_engine_calls_good_and_bad():
+    stated = statements_of(Ticket(symptoms={"good_tps": 126, "bad_tps": 18}))
+    assert [c.feature for c in compared(stated, "0.21 good; 0.22 bad").contrasts] == ["version"]
+    assert [c.feature for c in compared(stated, "0.22").contrasts] == [""]
+
+
+def test_a_healthy_case_alone_is_no_incident():
+    assert "ttft" not in of({"baseline": {"ttft_s": 0.02}}, concurrency=32).incident

@@ -51,6 +51,13 @@ def test_a_collection_pause_is_read_from_its_length():
     assert answer({"stall_s": 46, "gc_collect_s": 41})[1] == ["gc_pause"]
 
 
+def test_a_fault_or_a_failed_allocation_is_enough():
+    assert answer({"xid": 79})[1][0] == "gpu_fault"
+    assert answer({"free_mib": 218, "alloc_mib": 304})[1][0] == "oom"
+    with pytest.raises(TooLittleData):
+        ticket_recording(Ticket(symptoms={"free_mib": 500, "alloc_mib": 304}))
+
+
 def test_too_few_numbers_are_refused_with_what_to_state(tmp_path):
     with pytest.raises(TooLittleData) as told:
         ticket_recording(Ticket(symptoms={"tps": 700}))
