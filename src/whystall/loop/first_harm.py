@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 
 from whystall.model.prediction import Prediction
+from whystall.model.slo import Slo
 from whystall.model.text import Text
 from whystall.model.trial import Block, Metric
 from whystall.trials.metrics import METRICS
@@ -26,28 +27,39 @@ _FAILING = Text("{b:.1%} of a block's requests fail, {a:.1%} before", "区块内
 Stop = Callable[[Block, Block], Text | None]
 
 
-def first_harm(prediction: Prediction | None) -> Stop:
+def floors_of_means(slo: Slo | None) -> dict[Metric, float]:
+    """Below which a mean is not felt, or is as promised: half of a promised p95, which a mean below it hardly breaks."""
+    promised: dict[Metric, float | None] = {
+        "e2e_mean": slo.e2e_p95_s if slo else None,
+        "ttft_mean": slo.ttft_p95_s if slo else None,
+        "itl_mean": slo.itl_p95_s if slo else None,
+    }
+    return FLOORS | {metric: bound / 2 for metric, bound in promised.items() if bound is not None}
+
+
+def first_harm(prediction: Prediction | None, slo: Slo | None = None) -> Stop:
     """Judges a block of the change against the last one before it: the harm in words, None where there is none.
 
     What was predicted to get worse (ITL where a queue goes away) may do so as far as it was predicted.
     """
+    floors = floors_of_means(slo)
 
     def stop(before: Block, after: Block) -> Text | None:
         failed = [block.failed / max(block.requests, 1) for block in (before, after)]
         if failed[1] - failed[0] > _ERRORS:
             return _FAILING.format(a=failed[0], b=failed[1])
-        return next((text for metric in _WATCHED if (text := _worse(metric, before, after, prediction))), None)
+        found = (_worse(metric, before, after, prediction, floors.get(metric, 0.0)) for metric in _WATCHED)
+        return next((text for text in found if text), None)
 
     return stop
 
 
-def _worse(metric: Metric, before: Block, after: Block, prediction: Prediction | None) -> Text | None:
+def _worse(metric: Metric, before: Block, after: Block, prediction: Prediction | None, floor: float) -> Text | None:
     a, b = before.figures.get(metric), after.figures.get(metric)
     if not a or not b:
         return None
     entry = METRICS[metric]
     lower = entry.better == "lower"
-    floor = FLOORS.get(metric, 0.0)
     harm = math.log(max(b, floor) / max(a, floor)) * (1 if lower else -1)
     if harm <= PLAIN + _foreseen(metric, prediction, lower=lower):
         return None

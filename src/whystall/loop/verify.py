@@ -20,8 +20,7 @@ from whystall.trials.rules import Rules, floors_of
 from whystall.trials.trial import Say, TrialSpec, run_trial
 
 from .decision import primary_of
-from .first_harm import FLOORS as _FLOORS
-from .first_harm import first_harm
+from .first_harm import first_harm, floors_of_means
 from .observed_arm import Look, ObservedArm
 from .own_load import plan_of
 from .switch import Side, Switch
@@ -96,7 +95,7 @@ class WatchingVerifier:
         arms = [ObservedArm(label, _bringing(switch, side), self.look) for label, side in _sides(self.url, remedy)]
         limits = msgspec.structs.replace(self.limits, block_s=self.limits.block_s or _WATCHED_BLOCK_S)
         spec = spec_of(LoadPlan(rate=1.0), remedy, limits)  # what a trace would be: only its length counts
-        floors = _FLOORS | (spec.rules.floors or {})
+        floors = floors_of_means(self.limits.slo) | (spec.rules.floors or {})
         primary = primary_of(remedy.prediction, _EXACT)
         rules = msgspec.structs.replace(spec.rules, primary=primary, guarded=_EXACT_GUARDS, floors=floors)
         spec = msgspec.structs.replace(spec, rules=rules)
@@ -118,7 +117,7 @@ def spec_of(plan: LoadPlan, remedy: Remedy, limits: TrialLimits) -> TrialSpec:
         budget_s=limits.budget_s,
         block_s=limits.block_s,
         seed=limits.seed,
-        stop=first_harm(remedy.prediction),
+        stop=first_harm(remedy.prediction, limits.slo),
     )
 
 

@@ -59,6 +59,7 @@ class EmulatedTarget:
         name: str = "in this process",
     ) -> None:
         self.roomy = roomy
+        self.first = serving
         self.drift = drift
         self.restart_s = restart_s
         self.after_restart = after_restart
@@ -106,7 +107,7 @@ class EmulatedTarget:
             self._refused = ""
             return
         try:
-            serving = with_arguments(self.deployment.serving, self.roomy, arguments)
+            serving = with_arguments(self.first, self.roomy, arguments)
             serving.options.check()
         except UsageError as error:
             self._refused = error.message
@@ -131,7 +132,6 @@ def with_arguments(serving: Serving, roomy: Serving, arguments: tuple[str, ...])
     """``serving`` started with ``arguments``. Raises UsageError for what the emulator does not know, as vLLM's parser."""
     flags = read_arguments(arguments)
     options: dict[str, Any] = {}
-    profile = serving.profile
     known = {field.name: field.type for field in msgspec.structs.fields(EngineOptions)}
     for name, value in flags.items():
         option = _OPTION.get(name, name)
@@ -139,8 +139,7 @@ def with_arguments(serving: Serving, roomy: Serving, arguments: tuple[str, ...])
             options[option] = _typed(option, value)
         elif name not in ("enforce_eager", "enable_lora", "model"):
             raise UsageError(f"unrecognized arguments: --{name.replace('_', '-')}", "The emulator has no such flag.")
-    if "enforce_eager" not in flags and "enforce_eager" in serving.flags:
-        profile = roomy.profile
+    profile = serving.profile if "enforce_eager" in flags else roomy.profile
     shown: dict[str, object] = dict(flags)
     return msgspec.structs.replace(
         serving, options=msgspec.structs.replace(roomy.options, **options), profile=profile, flags=shown

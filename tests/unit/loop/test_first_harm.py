@@ -6,6 +6,7 @@ import pytest
 
 from loops import prediction
 from whystall.loop.first_harm import first_harm
+from whystall.model.slo import Slo
 from whystall.model.trial import Block
 
 
@@ -46,3 +47,10 @@ def test_what_was_foreseen_is_allowed_for() -> None:
 
 def test_a_missing_figure_says_nothing() -> None:
     assert first_harm(None)(block("a", ttft_mean=0.0), block("b", ttft_mean=9.0)) is None
+
+
+def test_what_was_promised_is_no_harm() -> None:
+    after = block("b", e2e_mean=4.5)
+    assert first_harm(None)(block("a"), after) is not None
+    assert first_harm(None, Slo(e2e_p95_s=10.0))(block("a"), after) is None
+    assert first_harm(None, Slo(ttft_p95_s=10.0))(block("a"), after) is not None

@@ -23,7 +23,7 @@ from whystall.emulator.engine.workload import RETRY_S
 from .frontend import FrontEnd
 from .gpu import GpuGauge
 from .http_meters import HttpMeters
-from .log import INTERVAL_S, LogWriter
+from .log import INTERVAL_S, PROFILED_BLOCK, LogWriter
 from .meters import Meters
 from .page import Labels, PageTemplate, Value
 from .traffic import OWN_ID, Traffic, TrafficPlan
@@ -44,6 +44,14 @@ class Serving(msgspec.Struct, frozen=True, kw_only=True):
     traffic: TrafficPlan = TrafficPlan()
     flags: dict[str, object] = {}
 
+    @property
+    def left_out_bytes(self) -> float:
+        """KV memory of a GPU that --num-gpu-blocks-override leaves unused."""
+        if "num_gpu_blocks_override" not in self.flags:
+            return 0.0
+        kept = self.options.num_gpu_blocks * self.options.block_size
+        return max(self.profile.kv_blocks * PROFILED_BLOCK - kept, 0) * self.profile.kv_token_bytes
+
 
 class Replica:
     """One engine, its meters, and its device."""
@@ -52,6 +60,7 @@ class Replica:
         self.engine = Engine(serving.options.check(), serving.profile, start=start)
         self.meters = Meters(self.engine, template, start)
         self.gpu = GpuGauge(start, serving.profile)
+        self.gpu.state.memory_extra_bytes = -serving.left_out_bytes
         self.computed = 0.0  # tokens that were computed, prompts and outputs
 
     @property

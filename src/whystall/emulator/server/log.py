@@ -9,6 +9,7 @@ from typing import IO, Protocol
 from whystall.emulator.engine.options import EngineOptions
 from whystall.emulator.engine.profile import StepProfile
 
+PROFILED_BLOCK = 16  # tokens of the blocks that a profile counts
 INTERVAL_S = 10.0
 _API, _CORE = "APIServer", "EngineCore"
 _PIDS = {_API: 101, _CORE: 202}
@@ -69,7 +70,13 @@ class LogWriter:
         seconds = 2.0 + profile.weights_bytes / 6e9 if loading_s is None else loading_s
         loading = f"Model loading took {profile.weights_bytes / _GIB:.2f} GiB memory and {seconds:.6f} seconds"
         self.line(t, loading, process=_CORE, place="model_runner.py:425")
+        found = profile.kv_blocks * PROFILED_BLOCK // options.block_size
+        if "num_gpu_blocks_override" in flags and found:  # what was found is told, and what is taken of it
+            kv_bytes = found * options.block_size * profile.kv_token_bytes
         self.line(t, f"Available KV cache memory: {kv_bytes / _GIB:.2f} GiB", process=_CORE, place="gpu_worker.py:760")
+        if "num_gpu_blocks_override" in flags and found:
+            text = f"Overriding num_gpu_blocks={found} with num_gpu_blocks_override={options.num_gpu_blocks}"
+            self.line(t, text, process=_CORE, place="kv_cache_utils.py:2620")
         size = f"{self.device} KV cache size: {tokens:,} tokens, Maximum concurrency for {options.max_model_len:,} "
         size += f"tokens per request: {tokens / options.max_model_len:.2f}x"
         self.line(t, size, process=_CORE, place="kv_cache_utils.py:2328")
