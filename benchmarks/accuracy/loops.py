@@ -48,7 +48,7 @@ from whystall.trials.lab.treatable import TREATABLE, Treatable
 from whystall.trials.metrics import METRICS, change, worse_by
 
 ROOT = Path(__file__).resolve().parents[2]
-SETTLE_S, LOOK_S, TRUTH_S = 12.0, 40.0, 60.0
+SETTLE_S, LOOK_S, TRUTH_S = 120.0, 40.0, 60.0  # a younger server may still be warming up
 SCENES = tuple(scene for scene in TREATABLE if scene.predicted)
 COMPARED = ("ttft_mean", "itl_mean", "tokens_per_s")
 DECIDED = 0.10  # a change of at least this size (log) has a sign
@@ -107,7 +107,7 @@ async def figures(scene: Treatable, roomy: Serving, flags: tuple[str, ...]) -> d
     if flags != target.arguments:
         target._start(flags)
         await target.healthy()
-    await target.look(SETTLE_S)
+    await target.look(20.0)
     return dict(seen_block(await target.look(TRUTH_S)).figures())
 
 

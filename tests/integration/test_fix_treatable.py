@@ -16,7 +16,7 @@ from whystall.model.fix import Fix
 from whystall.trials.emulated_target import EmulatedTarget
 from whystall.trials.lab.treatable import TREATABLE, Treatable
 
-LOOK_S, SETTLE_S = 45.0, 15.0
+LOOK_S, SETTLE_S = 45.0, 120.0  # a server that is younger may still be warming up
 
 
 async def fixed(scene: Treatable, target: EmulatedTarget, state: Path) -> Fix:

@@ -93,9 +93,9 @@ TREATABLE = (
     ),
     Treatable(
         cause="queue_limit",
-        flags={"max_num_queued_reqs": 32},
+        flags={"max_num_queued_reqs": 12},
         knobs=("--max-num-queued-reqs",),
-        rate=30.0,
+        rate=12.0,
         mix=_mix((50, 100), (250, 350)),
         slo=Slo(ttft_p95_s=1.0, itl_p95_s=0.1, e2e_p95_s=10.0, errors_ratio=0.01),
     ),
