@@ -48,7 +48,7 @@ from whystall.trials.lab.treatable import TREATABLE, Treatable
 from whystall.trials.metrics import METRICS, change, worse_by
 
 ROOT = Path(__file__).resolve().parents[2]
-SETTLE_S, LOOK_S, TRUTH_S = 120.0, 40.0, 60.0  # a younger server may still be warming up
+SETTLE_S, LOOK_S, TRUTH_S = 660.0, 40.0, 60.0  # a younger server may still be warming up
 SCENES = tuple(scene for scene in TREATABLE if scene.predicted)
 COMPARED = ("ttft_mean", "itl_mean", "tokens_per_s")
 DECIDED = 0.10  # a change of at least this size (log) has a sign
@@ -107,7 +107,7 @@ async def figures(scene: Treatable, roomy: Serving, flags: tuple[str, ...]) -> d
     if flags != target.arguments:
         target._start(flags)
         await target.healthy()
-    await target.look(20.0)
+    target.let_run(20.0)
     return dict(seen_block(await target.look(TRUTH_S)).figures())
 
 
@@ -134,7 +134,7 @@ def one(number: int, seed: int) -> dict[str, Any]:
     before = target.arguments
     with tempfile.TemporaryDirectory() as folder:
         try:
-            asyncio.run(target.look(SETTLE_S))
+            target.let_run(SETTLE_S)
             fix = asyncio.run(loop(scene, target, Path(folder)))
         except WhystallError as error:
             return {"scene": scene.cause, "state": f"error: {error.message}"}
@@ -180,7 +180,7 @@ def equal(number: int, seed: int) -> str:
     with tempfile.TemporaryDirectory() as folder:
         mandate = Mandate(state=Path(folder), apply=True, canary=True, look_again=False)
         try:
-            asyncio.run(target.look(SETTLE_S))
+            target.let_run(SETTLE_S)
             fix = asyncio.run(Loop(target.target, target, parts, mandate, Records(None), go_on).run())
         except WhystallError as error:
             return f"error: {error.message}"

@@ -82,6 +82,10 @@ class EmulatedTarget:
             recording = read_recording(Path(folder))
         return msgspec.structs.replace(recording, target=msgspec.structs.replace(recording.target, text=self.target))
 
+    def let_run(self, seconds: float) -> None:
+        """Let time go by without looking."""
+        self.deployment.advance(self.now + seconds)
+
     # -- as an actuator
 
     async def snapshot(self) -> Snapshot:
