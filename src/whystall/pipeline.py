@@ -12,6 +12,7 @@ from whystall.causes.judge import judge, worst
 from whystall.causes.notices import notices_of
 from whystall.emulator.engine.profile import StepProfile
 from whystall.errors import NotMetrics, TooLittleData
+from whystall.evidence.baseline import Baseline, baselines, known_of
 from whystall.evidence.comparison import compare_engines
 from whystall.model.comparison import Comparison
 from whystall.model.diagnosis import Notice
@@ -44,21 +45,20 @@ def diagnose(
     predicted: bool = False,
     check: bool = False,
     profile: StepProfile | None = None,
+    healthy: Sequence[Baseline] = (),
 ) -> Finding:
     """Diagnose what was collected of one address, each engine by itself, with what a profile and kept cases say.
 
-    ``predicted``: the remedies come with what each would do, the best first, which takes some seconds.
-
-    ``check`` asks the emulator whether each cause makes the loss and whether the loss goes without it; with ``profile``,
-    else with the one that is known for the server. It takes a second or some.
-
+    ``predicted``: the remedies come with what each would do, which takes some seconds. ``check`` asks the emulator whether
+    each cause makes the loss and whether the loss goes without it, with ``profile``, else with the one that is known for
+    the server; a second or some. ``healthy``: what is usual, of :func:`baselines_of`.
     Raises :class:`~whystall.errors.MixedServers` where the pages come from several servers in turn,
     :class:`~whystall.errors.NotMetrics` where they are another program's.
     """
     require_one_server(recording.metrics, recording.target.text)
     states = states_of(recording)
     notices = notices_of(recording, states)
-    findings = [_finding(state, recording.target.text, slo, notices, trace, past) for state in states]
+    findings = [_finding(state, recording.target.text, slo, notices, trace, past, healthy) for state in states]
     if check or profile is not None:
         pairs = zip(findings, states, strict=True)
         checked = [(found, reproduce(found.diagnosis, state, profile, slo)) for found, state in pairs]
@@ -81,18 +81,19 @@ def _finding(
     notices: tuple[Notice, ...],
     trace: TraceFigures | None,
     past: Past,
+    healthy: Sequence[Baseline] = (),
 ) -> Finding:
     if trace is not None:
         state = msgspec.structs.replace(state, signals=(*state.signals, "trace"))
-    diagnosis = judge(state, target, slo=slo, notices=notices, trace=trace)
+    diagnosis = judge(state, target, slo=slo, notices=notices, trace=trace, known=known_of(healthy, state))
     changes, alike = remedies(diagnosis, state, past.success), past.like(diagnosis)
     diagnosis = msgspec.structs.replace(diagnosis, memory=gpu_memory(state), remedies=changes, similar=alike)
     return Finding(diagnosis, timeline(state) if len(state.dt) else None)
 
 
 def _with_predictions(finding: Finding, state: EngineState, slo: Slo | None) -> Finding:
-    changes = predict_remedies(finding.diagnosis, state, slo=slo)
-    return msgspec.structs.replace(finding, diagnosis=msgspec.structs.replace(finding.diagnosis, remedies=changes))
+    known = msgspec.structs.replace(finding.diagnosis, remedies=predict_remedies(finding.diagnosis, state, slo=slo))
+    return msgspec.structs.replace(finding, diagnosis=known)
 
 
 def whatif(recording: Recording, asked: Sequence[WhatIfAsked], slo: Slo | None = None) -> WhatIf:
@@ -102,8 +103,12 @@ def whatif(recording: Recording, asked: Sequence[WhatIfAsked], slo: Slo | None =
     states = states_of(recording)
     diagnoses = [judge(state, recording.target.text, slo=slo) for state in states]
     engine = worst(diagnoses).engine
-    place = next(place for place, diagnosis in enumerate(diagnoses) if diagnosis.engine == engine)
-    return what_if(diagnoses[place], states[place], asked, slo)
+    return next(what_if(d, state, asked, slo) for d, state in zip(diagnoses, states, strict=True) if d.engine == engine)
+
+
+def baselines_of(recording: Recording, slo: Slo | None = None) -> list[Baseline]:
+    """What is usual for each engine of a healthy recording. Raises UsageError where it is not healthy."""
+    return baselines(states_of(recording), recording.target.text, slo)
 
 
 def compare(a: Recording, b: Recording) -> Comparison:

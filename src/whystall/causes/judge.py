@@ -10,7 +10,7 @@ import numpy as np
 from whystall.evidence.bounds import bounds
 from whystall.evidence.families import collect
 from whystall.evidence.impact import impact
-from whystall.evidence.scene import Scene
+from whystall.evidence.scene import Known, Scene
 from whystall.evidence.thresholds import level
 from whystall.evidence.trace import contradiction
 from whystall.evidence.untold import untold
@@ -49,12 +49,13 @@ def judge(
     slo: Slo | None = None,
     notices: tuple[Notice, ...] = (),
     trace: TraceFigures | None = None,
+    known: Known | None = None,
 ) -> Diagnosis:
-    """The diagnosis of one engine's window, with what a profile says beside it."""
+    """The diagnosis of one engine's window, with what a profile and a saved healthy recording say beside it."""
     usable = int(_usable(state).sum())
     if usable < MIN_INTERVALS and "metrics" in state.signals:  # without any page the log may say why
         return _too_little(state, usable, target, notices)
-    scene = Scene(state, slo, trace)
+    scene = Scene(state, slo, trace, known)
     evidence = collect(scene)
     disagree = contradiction(trace, evidence)
     notices = (*notices, Notice("trace_contradicts", disagree)) if disagree else notices

@@ -16,7 +16,7 @@ from whystall.reports import render
 from whystall.reports.finding import Finding
 from whystall.reports.several import several
 
-from .collecting import recordings_of
+from .collecting import recording_of, recordings_of
 from .explaining import Explainer, explain_options
 from .keeping import keep as keep_case
 from .keeping import past_cases, store_path
@@ -36,6 +36,9 @@ EXIT_CODES: dict[Verdict, int] = {"healthy": 0, "bottleneck": 1, "unknown": 3}
     multiple=True,
     help="A profile of the server; may be repeated.",
 )
+@click.option(
+    "--baseline", metavar="TARGET", help="A healthy recording's folder or server: what is usual comes from it."
+)
 @click.option("--predict", is_flag=True, help="Predict what the first remedies would do; takes some seconds more.")
 @click.option("--check", is_flag=True, help="Put each cause into the emulated server and take it out again (seconds).")
 @click.option("--profile", default="", help="The emulated server for --check: see whystall emulate --help.")
@@ -47,6 +50,7 @@ EXIT_CODES: dict[Verdict, int] = {"healthy": 0, "bottleneck": 1, "unknown": 3}
 def diagnose(
     target: str,
     traces: tuple[Path, ...],
+    baseline: str | None,
     predict: bool,
     check: bool,
     profile: str,
@@ -67,10 +71,11 @@ def diagnose(
     reading = asked.of(target)
     figures, emulated = _figures(traces), _profile(profile)
     past = past_cases(store, asked.settings, output.lang)
+    healthy = pipeline.baselines_of(recording_of(asked.of(baseline), output.lang), reading.slo) if baseline else ()
 
     def found(recording: Recording) -> Finding:
         return pipeline.diagnose(
-            recording, reading.slo, figures, past, predicted=predict, check=check, profile=emulated
+            recording, reading.slo, figures, past, predicted=predict, check=check, profile=emulated, healthy=healthy
         )
 
     finding = several({name: found(seen) for name, seen in recordings_of(reading, output.lang).items()})

@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterator
 
 from whystall.model.diagnosis import Evidence
 
+from .baseline import baseline
 from .client import client
 from .contrast import contrast
 from .deferred import deferred
 from .events import events
+from .forecast import forecast
 from .gpu import gpu
 from .host import host
 from .latency import latency
@@ -59,6 +61,8 @@ FAMILIES: tuple[Callable[[Scene], Iterator[Evidence]], ...] = (
     contrast,
     slow_steps,
     waves,
+    baseline,
+    forecast,
 )
 
 

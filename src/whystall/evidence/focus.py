@@ -14,7 +14,7 @@ from .bounds import bounds
 from .pace import Pace, late_by_pace
 from .silence import Silence, died, longest_silence
 from .smoothing import joined, runs
-from .symptoms import symptoms, usual_itl
+from .symptoms import paced_itl, symptoms
 from .thresholds import level
 
 Floats = NDArray[np.float64]
@@ -162,8 +162,7 @@ def _slow_on_the_whole(state: EngineState, paced: Pace | None, start: int, stop:
         return False
     felt = level("felt_itl")
     late = total >= felt * tokens or _pauses(state, start, stop) >= level("episode_tokens")
-    usual = usual_itl(state, felt, paced.usual if paced is not None else None)
-    return bool(late and (1 - level("gain")) * total / tokens >= usual)
+    return bool(late and (1 - level("gain")) * total / tokens >= paced_itl(state, felt, paced))
 
 
 def _pauses(state: EngineState, start: int, stop: int) -> float:

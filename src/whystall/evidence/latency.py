@@ -30,7 +30,8 @@ def latency(scene: Scene) -> Iterator[Evidence]:
 def _interference(scene: Scene) -> Iterator[Evidence]:
     """Mean ITL of the incident against the decode-only one, where the excess goes with prompts."""
     state = scene.state
-    itl, alone = mean_of(state.itl, scene.inside), scene.usual_itl_s
+    # Steps that are slower at equal work are so without prompts, too.
+    itl, alone = mean_of(state.itl, scene.inside), scene.usual_itl_s * scene.slowdown
     if not (itl > 0 and math.isfinite(alone) and alone > 0):
         return
     times, share = itl / alone, prompt_excess_share(scene, alone)

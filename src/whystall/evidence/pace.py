@@ -44,14 +44,18 @@ class Pace(msgspec.Struct, frozen=True):
     usual: Bools
     onset: Onset | None
     pause_s: float
+    known_itl_s: float = float("nan")  # of a saved baseline
 
     @property
     def changed(self) -> bool:
         return bool(self.slower.any())
 
 
-def pace(state: EngineState, known: StepRows | None = None) -> Pace | None:
-    """The residual through the window; ``known`` are rows of a saved healthy baseline. None where too few rows are seen."""
+def pace(state: EngineState, known: StepRows | None = None, known_itl_s: float = float("nan")) -> Pace | None:
+    """The residual through the window; ``known`` are rows of a saved healthy baseline, ``known_itl_s`` its usual ITL.
+
+    None where too few rows are seen.
+    """
     rows = step_rows(state)
     least = int(level("residual_rows"))
     known = known if known is not None and len(known) >= least else None
@@ -62,11 +66,13 @@ def pace(state: EngineState, known: StepRows | None = None) -> Pace | None:
     cost, start = _watch(rows, state, known)
     residual = residual_of(rows, cost)
     if start is None:
-        return Pace(rows, cost, residual, np.zeros(len(state.dt), dtype=bool), state.valid.copy(), None, from_s)
+        return Pace(
+            rows, cost, residual, np.zeros(len(state.dt), dtype=bool), state.valid.copy(), None, from_s, known_itl_s
+        )
     at, onset = _change(rows, residual, state, start)
     slower = _slower(rows, residual, state, at)
     usual = state.valid & (state.t_end <= state.t_start[rows.first[at]] + 1e-9)
-    return Pace(rows, cost, residual, slower, usual, onset, from_s)
+    return Pace(rows, cost, residual, slower, usual, onset, from_s, known_itl_s)
 
 
 def residual_of(rows: StepRows, cost: StepCost) -> Floats:

@@ -43,7 +43,7 @@ def healthy_cost(scene: Scene) -> StepCost | None:
     if scene.paced is None:
         return None
     rows, before = scene.paced.rows, scene.before
-    if scene.known_rows is not None:
+    if scene.known is not None and len(scene.known.rows) >= level("residual_rows"):
         return scene.paced.cost
     past = rows.some(
         np.array([bool(before[a:b].all()) for a, b in zip(rows.first, rows.last, strict=True)], dtype=bool)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,22 +18,37 @@ from whystall.state.step_cost import StepRows
 
 from .focus import Focus, focus
 from .pace import Pace, pace
-from .symptoms import decode_itl, queue_delay, usual_itl
+from .symptoms import decode_itl, paced_itl, queue_delay
 from .thresholds import level
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 
+class Known(msgspec.Struct, frozen=True):
+    """What a saved healthy recording tells of this engine (``evidence/baseline.py``)."""
+
+    source: str
+    version: str
+    rows: StepRows
+    figures: dict[str, float]
+
+
 class Scene:
     """One engine's window with its incident marked. ``inside`` and ``before`` select intervals."""
 
-    def __init__(self, state: EngineState, slo: Slo | None = None, trace: TraceFigures | None = None) -> None:
+    def __init__(
+        self,
+        state: EngineState,
+        slo: Slo | None = None,
+        trace: TraceFigures | None = None,
+        known: Known | None = None,
+    ) -> None:
         self.state = state
         self.trace = trace
         self.slo = slo
-        self.known_rows: StepRows | None = None
-        self.paced: Pace | None = pace(state, self.known_rows)
+        self.known = known
+        self.paced: Pace | None = pace(state, known.rows, known.figures["usual_itl"]) if known else pace(state)
         self.focus: Focus = focus(state, slo, self.paced)
         self.inside: Bools = self.focus.inside & state.valid
         self.before: Bools = self.focus.before
@@ -69,7 +85,19 @@ class Scene:
     @cached_property
     def usual_itl_s(self) -> float:
         """What the incident's ITL is compared with: that of steps without prompts, else the median one."""
-        return usual_itl(self.state, level("felt_itl"), self.paced.usual if self.paced is not None else None)
+        return paced_itl(self.state, level("felt_itl"), self.paced)
+
+    @cached_property
+    def slowdown(self) -> float:
+        """How many times longer steps take than their batch explains, at least 1; 1 where they are as usual."""
+        if self.paced is None or not self.paced.changed:
+            return 1.0
+        slower = [r for r, first in zip(self.paced.residual, self.paced.rows.first, strict=True) if self.inside[first]]
+        return max(float(np.exp(np.median(slower))), 1.0) if slower else 1.0
+
+    def before_or(self, figure: str, own: float) -> float:
+        """A figure of this window's healthy past; of the saved baseline where it has none."""
+        return own if self.before.any() or self.known is None else self.known.figures.get(figure, float("nan"))
 
     @cached_property
     def prompt_tokens(self) -> float:

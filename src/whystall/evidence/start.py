@@ -34,6 +34,13 @@ def _versions(scene: Scene) -> list[tuple[float, str]]:
 
 def _version(scene: Scene) -> Iterator[Evidence]:
     versions = _versions(scene)
+    known, now = scene.known, scene.state.engine.version
+    if known is not None and known.version and now and known.version != now:
+        text = Text("the version is {now}, {old} in the baseline", "版本为 {now}，基线为 {old}")
+        yield scene.evidence(
+            "version.changed", 1.0, "starts", 1.2, text.format(now=now, old=known.version), anomaly=True
+        )
+        return
     if not versions:
         return
     changes = [(t, old, new) for (_, old), (t, new) in pairwise(versions) if old != new]

@@ -118,8 +118,7 @@ def _queued_before(state: EngineState, bound: float) -> Bools:
 
 
 def _late(state: EngineState, felt: float, paced: Pace | None) -> Bools:
-    usual = paced.usual if paced is not None else None
-    return slow_tokens(state, felt, usual) | late_by_pace(state, paced, felt)
+    return slow_tokens(state, felt, paced_itl(state, felt, paced)) | late_by_pace(state, paced, felt)
 
 
 def decode_itl(state: EngineState, where: Bools | None = None) -> float:
@@ -160,9 +159,16 @@ def usual_itl(state: EngineState, felt: float, usual: Bools | None = None) -> fl
     return min(median, 2 * felt) if np.isfinite(median) else felt
 
 
-def slow_tokens(state: EngineState, felt: float, before: Bools | None = None) -> Bools:
+def paced_itl(state: EngineState, felt: float, paced: Pace | None) -> float:
+    """The usual ITL of a saved baseline; without one that of this window, before steps slowed at equal work."""
+    if paced is None:
+        return usual_itl(state, felt)
+    return paced.known_itl_s if np.isfinite(paced.known_itl_s) else usual_itl(state, felt, paced.usual)
+
+
+def slow_tokens(state: EngineState, felt: float, known: float | None = None) -> Bools:
     """Intervals whose mean ITL is felt and over twice the usual one, and those in which decoding requests get none."""
-    itl, usual = means(state.itl), usual_itl(state, felt, before)
+    itl, usual = means(state.itl), usual_itl(state, felt) if known is None else known
     late = max(felt, level("slow_factor") * usual)
     slow = (itl > late) & (state.itl.count >= 4)
     # A stream of a token a second has too few of them in an interval: those around it are taken together.

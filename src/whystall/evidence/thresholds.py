@@ -78,6 +78,10 @@ _TABLE = (
     ),
     Threshold("settle_min", 30.0, "s", "three incidents' gaps: what has not come back by then has ended"),
     Threshold("settle_times", 4.0, "times", "fewer pauses lie in one half of a window by chance once in eight"),
+    # Trends
+    Threshold("forecast_far", 600.0, "s", "a slope of half a minute says nothing of more than ten minutes on"),
+    Threshold("forecast_over", 30.0, "s", "longer than a wave of arrivals, shorter than what an operator must know"),
+    Threshold("forecast_scrapes", 6.0, "scrapes", "fewer points always lie near some line"),
     # Processes
     Threshold("core_full", 0.9, "cores", "one Python process has one core under the GIL"),
     Threshold("throttled", 0.05, "ratio", "CFS pauses of 5% stretch a step that they hit by tens of milliseconds"),

@@ -35,7 +35,8 @@ def workload(scene: Scene) -> Iterator[Evidence]:
 
 def _longer_prompts(scene: Scene) -> Iterator[Evidence]:
     state = scene.state
-    before = scene.ratio(state.prompt_tokens, state.first_tokens, scene.before) if scene.before.any() else math.nan
+    past = scene.ratio(state.prompt_tokens, state.first_tokens, scene.before) if scene.before.any() else math.nan
+    before = scene.before_or("baseline.prompts", past)
     text = Text(
         "prompts are {after:.0f} tokens long, {times:~2} times those before",
         "提示长 {after:.0f} 个 token，是此前的 {times:~2} 倍",
@@ -46,7 +47,8 @@ def _longer_prompts(scene: Scene) -> Iterator[Evidence]:
 
 def _longer_outputs(scene: Scene) -> Iterator[Evidence]:
     state = scene.state
-    before = mean_of(state.output_length, scene.before) if scene.before.any() else math.nan
+    past = mean_of(state.output_length, scene.before) if scene.before.any() else math.nan
+    before = scene.before_or("baseline.outputs", past)
     after = mean_of(state.output_length, scene.inside)
     text = Text(
         "outputs are {after:.0f} tokens long, {times:~2} times those before",
@@ -58,7 +60,8 @@ def _longer_outputs(scene: Scene) -> Iterator[Evidence]:
 
 def _more_requests(scene: Scene) -> Iterator[Evidence]:
     arrived = arrivals(scene)
-    before = scene.rate(arrived, scene.before) if scene.before.any() else math.nan
+    past = scene.rate(arrived, scene.before) if scene.before.any() else math.nan
+    before = scene.before_or("baseline.requests", past)
     text = Text(
         "{after:~3} requests arrive a second, {times:~2} times those before",
         "每秒到达 {after:~3} 个请求，是此前的 {times:~2} 倍",
@@ -114,9 +117,8 @@ def _shift(
 
 def _prefix(scene: Scene) -> Iterator[Evidence]:
     state = scene.state
-    if not scene.before.any():
-        return
-    before = scene.ratio(state.prefix_hits, state.prefix_queries, scene.before)
+    past = scene.ratio(state.prefix_hits, state.prefix_queries, scene.before) if scene.before.any() else math.nan
+    before = scene.before_or("baseline.hits", past)
     after = scene.ratio(state.prefix_hits, state.prefix_queries)
     if not (math.isfinite(before) and math.isfinite(after)):
         return

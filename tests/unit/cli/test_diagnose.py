@@ -32,3 +32,19 @@ def test_a_profile_that_is_none_is_refused_by_name(data: Path, tmp_path: Path, c
     code, error = answer(capsys, str(data / TRACES / "healthy" / "recording"), f"--trace={wrong}")
     assert code == 2
     assert "notes.txt" in error["error"]
+
+
+def test_a_healthy_recording_tells_what_is_usual(data: Path, capsys) -> None:
+    folder = str(data / TRACES / "healthy" / "recording")
+    _, alone = answer(capsys, folder)
+    _, against = answer(capsys, folder, "--baseline", folder)
+    assert not [e for e in alone["evidence"] if e["id"].startswith("baseline.")]
+    compared = {e["id"]: e for e in against["evidence"] if e["id"].startswith("baseline.")}
+    assert compared["baseline.itl"]["value"] == 1.0
+    assert not [name for name in against["anomalies"] if name.startswith("baseline.")]
+
+
+def test_a_baseline_that_is_not_there_is_refused_by_name(data: Path, capsys) -> None:
+    code, error = answer(capsys, str(data / TRACES / "healthy" / "recording"), "--baseline", "./nowhere")
+    assert code != 0
+    assert "nowhere" in error["error"]
