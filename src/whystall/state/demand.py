@@ -59,11 +59,11 @@ def _own_outputs(state: EngineState, part: slice, kinds: list[Kind]) -> list[Kin
 
 
 def _came(state: EngineState, part: slice) -> NDArray[np.int64]:
-    """Requests that arrived by interval: the finished ones plus the change of running and waiting (identity I4)."""
+    """Requests that arrived by interval: those finished or refused plus the change of running and waiting (identity I4)."""
     inside = [
         np.nan_to_num(getattr(state, f"running_{e}")) + np.nan_to_num(getattr(state, f"waiting_{e}")) for e in _ENDS
     ]
-    came = np.nan_to_num(state.finished) + inside[1] - inside[0]
+    came = np.nan_to_num(state.finished) + np.nan_to_num(state.rejections) + inside[1] - inside[0]
     return np.asarray(np.maximum(np.round(came[part]), 0), dtype=np.int64)
 
 
@@ -72,7 +72,12 @@ _LENGTHS = ("request_prompt_tokens", "request_generation_tokens")
 
 
 def _clients(state: EngineState, part: slice, came: NDArray[np.int64]) -> int:
-    """The size of the closed loop that fills most of the time; 0 where there is none."""
+    """The size of the closed loop that fills most of the time; 0 where there is none.
+
+    What stands still because the rest is refused is no closed loop.
+    """
+    if np.nansum(state.rejections[part]) > 0:
+        return 0
     held = np.nan_to_num(state.running_end[part]) + np.nan_to_num(state.waiting_end[part])
     inside = np.concatenate((held[:1], held))
     stretches = plateaus_in(inside, came)

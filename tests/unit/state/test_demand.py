@@ -38,6 +38,12 @@ def test_clients_that_wait_are_a_closed_loop():
     assert loop.clients == 8
 
 
+def test_who_is_refused_has_come_too():
+    before, after = halves(state_of(CALM, CALM | {"refused": 3}))
+    assert after.rate == before.rate + 3
+    assert after.clients == 0
+
+
 def test_a_stretch_without_a_first_token_is_no_demand():
     state = state_of(CALM | {"running": 0, "rate": 0.0})
     assert demand_of(state, np.ones(len(state.dt), dtype=bool)) is None
