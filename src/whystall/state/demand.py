@@ -12,6 +12,8 @@ from whystall.model.engine_state import Bools, EngineState, Floats, HistogramDel
 
 from .arrivals import Kind, kinds_in, plateaus_in
 
+_FEW = 10  # requests whose mean is an anecdote
+_GROWN = 1.5
 _MOSTLY = 0.5  # of the time at one number in flight, and the clients wait for their answers
 
 
@@ -50,12 +52,19 @@ def demand_of(state: EngineState, where: Bools, *, seed: int = 1) -> Demand | No
 
 
 def _own_outputs(state: EngineState, part: slice, kinds: list[Kind]) -> list[Kind]:
-    """Where all requests are of one class, their outputs are those of the stretch: they may have grown."""
-    if len({kind.output for kind in kinds}) > 1:
+    """The outputs of the stretch where they are others than those of the whole window: they may have grown.
+
+    Of its second half where enough finish in it: who finishes early came before. Where there are several classes of
+    requests their outputs keep their ratios, and only a growth by half counts: a mean moves with the mix, too.
+    """
+    counts, sums = np.nan_to_num(state.output_length.count[part]), np.nan_to_num(state.output_length.sum[part])
+    late = slice(len(counts) // 2, None)
+    chosen = late if counts[late].sum() >= _FEW else slice(None)
+    finished, usual = float(counts[chosen].sum()), float(np.mean([kind.output for kind in kinds]))
+    times = float(sums[chosen].sum()) / finished / usual if finished > 0 else 1.0
+    if len({kind.output for kind in kinds}) > 1 and not times > _GROWN:
         return kinds
-    finished = float(np.nansum(state.output_length.count[part]))
-    mean = float(np.nansum(state.output_length.sum[part])) / finished if finished > 0 else 0.0
-    return [msgspec.structs.replace(kind, output=max(round(mean), 1)) for kind in kinds] if mean > 0 else kinds
+    return [msgspec.structs.replace(kind, output=max(round(times * kind.output), 1)) for kind in kinds]
 
 
 def _came(state: EngineState, part: slice) -> NDArray[np.int64]:
