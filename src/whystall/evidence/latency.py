@@ -11,6 +11,7 @@ from whystall.model.diagnosis import Evidence
 from whystall.model.text import Text
 from whystall.state.histograms import count_above, count_of, mean_of
 
+from .saturation import prefill_share
 from .scene import Scene
 from .smoothing import runs
 from .standstill import near_standstill
@@ -50,10 +51,20 @@ def _interference(scene: Scene) -> Iterator[Evidence]:
     felt = itl > level("felt_itl") and _not_alone(scene)
     # A fifth of the time lost is just worth naming (a link asks for 0.3); at twice the ITL it is certain.
     worth, certain = -math.log(1 - level("gain")), math.log(level("interference"))
-    strength = max(-1.5, min(1.5, 0.3 + 0.7 * ramp(math.log(times), worth, certain)))
+    could = min(times, _without_prefill(scene))
+    strength = max(-1.5, min(1.5, 0.3 + 0.7 * ramp(math.log(could), worth, certain)))
     strength = min(strength, ramp(share, 0.2, 0.5)) if felt else min(strength, -0.3)
     values = {"itl": 1e3 * itl, "times": times, "alone": 1e3 * alone, "share": share}
     yield scene.evidence("itl.mixed_steps", times, "ratio", strength, text.format(**values))
+
+
+def _without_prefill(scene: Scene) -> float:
+    """Times by which tokens would come sooner if no time at all went into prompts; infinite where that is not known.
+
+    Prompts cannot cost more than the time that they take: the rest of a longer ITL is the batch's, the host's or the GPU's.
+    """
+    share = prefill_share(scene)
+    return 1 / (1 - share) if math.isfinite(share) and share < 1 else math.inf
 
 
 def _not_alone(scene: Scene) -> bool:

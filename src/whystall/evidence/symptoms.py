@@ -32,7 +32,7 @@ def symptoms(state: EngineState, slo: Slo | None = None, paced: Pace | None = No
     found = {
         "stall": stall,
         "refusals": _refusals(state, at.errors_ratio),
-        "queue": _positive(queue_delay(state) > at.wait_s) | _queued_before(state, at.wait_s),
+        "queue": _queue(state, at.wait_s),
         "itl": slow & ~stall,
         "front": _positive(front_residual(state) > at.wait_s),
         "host_gap": host_gap(state) & ~stall & waste,
@@ -97,13 +97,19 @@ def queue_delay(state: EngineState) -> Floats:
     return np.where(np.isnan(waiting), np.nan, np.where(both | neighbours, delay, 0.0))
 
 
-def _queued_before(state: EngineState, bound: float) -> Bools:
-    """Intervals in which requests finish that had waited, and had come inside the window: a queue between two scrapes.
-
-    Over the seconds up to the interval, not after it: a queue must not seem to begin before it does.
-    """
+def _queue(state: EngineState, bound: float) -> Bools:
+    """Intervals with a queue that is felt: seen by the gauge, or told at their finish by those who waited in it."""
     if not len(state.dt):
         return np.zeros(0, dtype=bool)
+    return _queued_unseen(state, _positive(queue_delay(state) > bound), bound)
+
+
+def _queued_unseen(state: EngineState, seen: Bools, bound: float) -> Bools:
+    """``seen``, and intervals in which requests finish that had waited, inside the window, where no scrape saw a queue.
+
+    Over the seconds up to the interval, not after it: a queue must not seem to begin before it does. Nor to last until
+    all have finished that were in it: where the gauge saw it while they lived, that is when they waited.
+    """
     first = np.searchsorted(state.t_end, state.t_end - SMOOTH_S, side="right")
     last = np.arange(1, len(state.dt) + 1)
 
@@ -114,7 +120,10 @@ def _queued_before(state: EngineState, bound: float) -> Bools:
     finished = lately(state.queue.count)
     with np.errstate(invalid="ignore", divide="ignore"):
         waited, lived = lately(state.queue.sum) / finished, lately(state.e2e.sum) / lately(state.e2e.count)
-    return _positive((waited > bound) & (lived < state.t_end) & (finished >= 3))
+    back = state.t_end - np.nan_to_num(lived) - SMOOTH_S
+    told = cumulative(seen.astype(float))
+    unseen = told[last] - told[np.searchsorted(state.t_start, back, side="left")] == 0
+    return seen | _positive((waited > bound) & (lived < state.t_end) & (finished >= 3) & unseen)
 
 
 def _late(state: EngineState, felt: float, paced: Pace | None) -> Bools:
