@@ -24,14 +24,16 @@ import time
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(Path(__file__).parent), str(ROOT / "tests")]
 
-from corpus_cases import PROFILES, WITHHELD, drawn  # noqa: E402
+from corpus_cases import PROFILES, WITHHELD, WITHHELD_TABLE, drawn  # noqa: E402
 from corpus_rows import completed  # noqa: E402
-from corpus_score import measured, misses  # noqa: E402
+from corpus_score import Weights, measured, misses, of_table  # noqa: E402
 
-from whystall.causes.catalogue import catalogue  # noqa: E402
+from whystall.causes.weights import WeightsTable, table  # noqa: E402
 
 RESULTS = ROOT / "benchmarks" / "results" / "corpus.jsonl"
 SHORT, LONG = 1, 14  # runs of each fault
@@ -67,9 +69,9 @@ def _asked() -> argparse.Namespace:
 
 def report(rows: list[dict[str, Any]], with_misses: bool = False) -> dict[str, Any]:
     """Print the figures of ``rows`` and return them."""
-    entries = catalogue()
+    weights, strangers = of_table(table()), withheld_weights()
     kept = [row for row in rows if "arms" in row]
-    found = measured(kept, entries, WITHHELD)
+    found = measured(kept, weights, strangers, WITHHELD)
     print(f"{len(kept)} of {len(rows)} kept (the others: users feel nothing, or it was unwell before)")
     _arms(found["arms"])
     for arm in ("all", "metrics"):
@@ -83,9 +85,14 @@ def report(rows: list[dict[str, Any]], with_misses: bool = False) -> dict[str, A
     if with_misses:
         for arm in ("all", "metrics"):
             print(f"\n{arm}: said instead")
-            for said, count in misses(kept, entries, arm).most_common():
+            for said, count in misses(kept, weights, arm).most_common():
                 print(f"  {count:4} {said}")
     return {"kept": len(kept), "of": len(rows), **found}
+
+
+def withheld_weights() -> Weights:
+    """Weights that never saw the withheld causes: ``--fit`` makes them beside the package's."""
+    return of_table(msgspec.json.decode(WITHHELD_TABLE.read_bytes(), type=WeightsTable))
 
 
 def _arms(arms: dict[str, dict[str, Any]]) -> None:

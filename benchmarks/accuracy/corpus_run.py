@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -86,14 +86,14 @@ def run(case: Case) -> Row:
     with tempfile.TemporaryDirectory() as folder:
         try:
             users, facts = _record(case, Path(folder))
-            base, before = _record(_base(case), Path(folder) / "base")
+            base, before = _record(_base(case), Path(folder) / "base", watched=False)
         except UsageError as error:  # a limit that this hardware cannot have
             return row | {"dropped": f"not possible: {error.message}"}
         row |= {"users": users, "base": base}
         reason = _dropped(case, users, base) or _unhealthy(base, before)
         if case.control not in ("", "deploy"):
             reason = reason or _unhealthy(users, facts)
-        if reason:
+        if reason or (reason := _unfelt_alone(case, base)):
             return row | {"dropped": reason}
         recording = read_recording(Path(folder))
     if case.control == "lost":
@@ -102,28 +102,44 @@ def run(case: Case) -> Row:
     return row | {"facts": facts, "accepted": accepted(case, facts), "arms": arms}
 
 
+def _unfelt_alone(case: Case, base: dict[str, float]) -> str:
+    """Of two faults that come together each must be felt without the other, else there is one to name and not two."""
+    for fault in case.faults if len(case.faults) > 1 else ():
+        alone = msgspec.structs.replace(case, faults=(fault,))
+        with tempfile.TemporaryDirectory() as folder:
+            users, _ = _record(alone, Path(folder), watched=False)
+        if _dropped(alone, users, base):
+            return f"{fault} alone is not felt"
+    return ""
+
+
 def _base(case: Case) -> Case:
     """The same run without the fault; a second replica stays."""
     return msgspec.structs.replace(case, faults=(), control="", replicas=case.replicas)
 
 
 def accepted(case: Case, facts: Facts) -> list[list[str]]:
-    """For each fault the causes that are a right answer: itself, and the limit that the record says it hurt through."""
+    """For each fault the causes that are a right answer: those that are true, and what says the same less exactly."""
+    return [
+        sorted(true | ALSO.get(f, set())) for f, true in zip(case.faults, true_causes(case.faults, facts), strict=True)
+    ]
+
+
+def true_causes(faults: Sequence[str], facts: Facts) -> list[set[str]]:
+    """For each fault itself, and the limit that the emulator's record says it hurt through."""
     bound = limits_that_bound(facts)
     behind = bound - {"prefill_interference"}
-    met = {f: bound if f in LOAD else behind if f in LIMIT else set() for f in case.faults}
-    return [sorted({f} | ALSO.get(f, set()) | met[f]) for f in case.faults]
+    return [{f} | (bound if f in LOAD else behind if f in LIMIT else set()) for f in faults]
 
 
-def _record(case: Case, folder: Path) -> tuple[dict[str, float], Facts]:
-    """Run and record ``case``: what users felt, and what really happened."""
+def _record(case: Case, folder: Path, watched: bool = True) -> tuple[dict[str, float], Facts]:
+    """Run and record ``case``: what users felt, and what really happened. Unless ``watched``, the folder holds little."""
     planned = [Planned(FAULTS[f], case.at_s, _severity(f, case.severity)) for f in case.faults]
     deployment = Deployment(prepared(serving(case), planned), start=START)
     record = Record(deployment, case.at_s, SECONDS)
     for plan in planned:
         inject(deployment, plan)
     _control(case, deployment)
-    watched = bool(case.faults or case.control)
     record_run(deployment, folder, seconds=SECONDS, interval_s=1.0 if watched else 15.0, gpu=watched)
     facts = record.facts() | {f"fault.{name}": 1.0 for name in case.faults}
     return felt_by_users(folder, START + case.at_s), facts

@@ -10,8 +10,10 @@ from typing import Any, NamedTuple
 from corpus_cases import ALIKE, IDLE, LOOK_ALIKES, SECONDS, UNSEEN
 from corpus_record import agrees
 
+from whystall.causes.catalogue import catalogue
 from whystall.causes.entry import CauseEntry
 from whystall.causes.weighing import Seen, Weighed, weigh
+from whystall.causes.weights import WeightsTable, fitted
 from whystall.model.diagnosis import Evidence
 from whystall.model.text import Text
 
@@ -85,10 +87,26 @@ def seen_of(scene: Row) -> Seen:
     return Seen(evidence, scene["kinds"], scene["hurts"])
 
 
-def answered(row: Row, arm: str, entries: dict[str, CauseEntry]) -> Answer:
+class Weights(NamedTuple):
+    """What evidence is weighed with: the causes with their weights, and the temperature of the posterior."""
+
+    entries: dict[str, CauseEntry]
+    temperature: float = 1.0
+
+    def without(self, causes: Sequence[str]) -> Weights:
+        return Weights({n: e for n, e in self.entries.items() if n not in causes}, self.temperature)
+
+
+def of_table(weights: WeightsTable) -> Weights:
+    """The catalogue with the weights of a table."""
+    return Weights({name: fitted(entry, weights) for name, entry in catalogue().items()}, weights.temperature)
+
+
+def answered(row: Row, arm: str, weights: Weights) -> Answer:
     """The answer of the worst engine."""
+    entries = weights.entries
     scenes = row["arms"][arm]
-    found = [(scene, weigh(seen_of(scene), entries)) for scene in scenes]
+    found = [(scene, weigh(seen_of(scene), weights.entries, weights.temperature)) for scene in scenes]
     if not found:
         return Answer(row, arm, "unknown", (), (), 0.0, 0, 0)
     scene, weighed = max(found, key=lambda pair: _badness(*pair))
@@ -176,11 +194,15 @@ def singles(kept: Sequence[Row], entries: dict[str, CauseEntry]) -> list[Row]:
     return [r for r in kept if len(r["case"]["faults"]) == 1 and r["case"]["faults"][0] in entries]
 
 
-def measured(kept: Sequence[Row], entries: dict[str, CauseEntry], withheld: Sequence[str]) -> dict[str, Any]:
-    """All figures over the kept rows, by arm, by cause, by look-alike pair; JSON-able."""
+def measured(kept: Sequence[Row], weights: Weights, strangers: Weights, withheld: Sequence[str]) -> dict[str, Any]:
+    """All figures over the kept rows, by arm, by cause, by look-alike pair; JSON-able.
+
+    ``strangers`` are weights that never saw the ``withheld`` causes: without those causes, what is said of them?
+    """
+    entries = weights.entries
     known = singles(kept, entries)
-    others = {name: entry for name, entry in entries.items() if name not in withheld}
-    arms = {arm: [answered(row, arm, entries) for row in known] for arm in (known[0]["arms"] if known else ())}
+    others = strangers.without(withheld)
+    arms = {arm: [answered(row, arm, weights) for row in known] for arm in (known[0]["arms"] if known else ())}
     nameless = [r for r in kept if len(r["case"]["faults"]) == 1 and r["case"]["faults"][0] not in entries]
     pairs = [r for r in kept if len(r["case"]["faults"]) == 2 and set(r["case"]["faults"]) <= set(entries)]
     unknown = [r for r in kept if len(r["case"]["faults"]) == 1 and r["case"]["faults"][0] in withheld]
@@ -188,10 +210,10 @@ def measured(kept: Sequence[Row], entries: dict[str, CauseEntry], withheld: Sequ
         "arms": {arm: _rounded(figures(answers)._asdict()) for arm, answers in arms.items()},
         "by_cause": {arm: _by_cause(arms.get(arm, ())) for arm in ("all", "metrics")},
         "look_alikes": {arm: _look_alikes(arms.get(arm, ())) for arm in ("all", "metrics")},
-        "pairs": {arm: _pairs(pairs, arm, entries) for arm in ("all", "metrics")},
+        "pairs": {arm: _pairs(pairs, arm, weights) for arm in ("all", "metrics")},
         "withheld_abstained": {arm: _abstained(unknown, arm, others) for arm in ("all", "metrics")},
-        "without_a_file": {arm: _abstained(nameless, arm, entries) for arm in ("all", "metrics")},
-        "healthy": {arm: _healthy(kept, arm, entries) for arm in ("all", "metrics", "15 s")},
+        "without_a_file": {arm: _abstained(nameless, arm, weights) for arm in ("all", "metrics")},
+        "healthy": {arm: _healthy(kept, arm, weights) for arm in ("all", "metrics", "15 s")},
     }
 
 
@@ -216,26 +238,26 @@ def _look_alikes(answers: Sequence[Answer]) -> dict[str, list[int]]:
     }
 
 
-def _pairs(pairs: Sequence[Row], arm: str, entries: dict[str, CauseEntry]) -> list[int]:
-    return [sum(answered(row, arm, entries).both for row in pairs), len(pairs)]
+def _pairs(pairs: Sequence[Row], arm: str, weights: Weights) -> list[int]:
+    return [sum(answered(row, arm, weights).both for row in pairs), len(pairs)]
 
 
-def _abstained(unknown: Sequence[Row], arm: str, entries: dict[str, CauseEntry]) -> list[int]:
-    return [sum(answered(row, arm, entries).verdict == "unknown" for row in unknown), len(unknown)]
+def _abstained(unknown: Sequence[Row], arm: str, weights: Weights) -> list[int]:
+    return [sum(answered(row, arm, weights).verdict == "unknown" for row in unknown), len(unknown)]
 
 
-def _healthy(kept: Sequence[Row], arm: str, entries: dict[str, CauseEntry]) -> dict[str, float]:
-    verdicts = Counter(answered(row, arm, entries).verdict for row in kept if not row["case"]["faults"])
+def _healthy(kept: Sequence[Row], arm: str, weights: Weights) -> dict[str, float]:
+    verdicts = Counter(answered(row, arm, weights).verdict for row in kept if not row["case"]["faults"])
     hours = sum(verdicts.values()) * SECONDS / 3600
     alarms = verdicts["bottleneck"]
     return {"hours": round(hours, 2), "alarms": alarms, "unknown": verdicts["unknown"]}
 
 
-def misses(kept: Sequence[Row], entries: dict[str, CauseEntry], arm: str) -> Counter[str]:
+def misses(kept: Sequence[Row], weights: Weights, arm: str) -> Counter[str]:
     """What is said instead of the right answer, by fault."""
     found: Counter[str] = Counter()
-    for row in singles(kept, entries):
-        a = answered(row, arm, entries)
+    for row in singles(kept, weights.entries):
+        a = answered(row, arm, weights)
         if not a.right:
             found[f"{a.faults[0]} -> {a.verdict} {' '.join(a.named[:2])}"] += 1
     return found

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 
 import pytest
+from corpus import withheld_weights
 from corpus_cases import HELD_WORKLOAD, PROFILES, SEVERITIES, WITHHELD, WORKLOADS, Case, drawn
 from corpus_record import agrees, limits_that_bound
 from corpus_rows import completed, rows
 from corpus_run import ARMS, run
-from corpus_score import alike, answered, ece, figures, measured
+from corpus_score import Weights, alike, answered, ece, figures, measured, of_table
 
 from whystall.causes.catalogue import catalogue
+from whystall.causes.weights import table
 from whystall.emulator.server.faults import FAULTS
 
 SEED = 4
@@ -100,7 +102,7 @@ def test_the_sample_is_answered_about_as_well_as_ever(sample) -> None:
     """Bounds well below what the long form measures (benchmarks/results/corpus.jsonl): 60 runs say no more."""
     kept = [row for row in sample[2] if "arms" in row]
     assert len(kept) > len(sample[2]) / 2
-    found = measured(kept, catalogue(), WITHHELD)
+    found = measured(kept, of_table(table()), withheld_weights(), WITHHELD)
     assert set(found["arms"]) == set(ARMS)
     assert found["arms"]["all"]["at_1"] > 0.6
     assert found["arms"]["all"]["at_3"] > 0.75
@@ -114,4 +116,4 @@ def test_a_wrong_answer_is_no_right_one(sample) -> None:
     kept = [row for row in sample[2] if "arms" in row and len(row["case"]["faults"]) == 1 and not alike(row, "all")]
     kept = [row for row in kept if row["case"]["faults"] != ["network"]]
     assert kept
-    assert figures([answered(row, "all", {"network": catalogue()["network"]}) for row in kept]).at_1 == 0
+    assert figures([answered(row, "all", Weights({"network": catalogue()["network"]})) for row in kept]).at_1 == 0

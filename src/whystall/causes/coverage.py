@@ -9,6 +9,7 @@ from whystall.model.engine_state import EngineState
 from whystall.model.text import Text
 
 from .entry import CauseEntry
+from .information import PY_SPY, Doubt, of_a_process, worth
 
 HOW = {
     "metrics": Text("give the server's address: its /metrics page", "给出服务器地址：其 /metrics 页面"),
@@ -28,8 +29,18 @@ HOW = {
 }
 
 
-def coverage(state: EngineState, entries: dict[str, CauseEntry], evidence: dict[str, Evidence]) -> Coverage:
-    """The signals that were read; for each other one the causes that it decides and that lack evidence without it."""
+def how(signal: Signal, doubt: Doubt | None) -> Text:
+    """How to get a signal; where a process is in doubt, py-spy is cheaper than a profiler."""
+    return PY_SPY if signal == "trace" and doubt is not None and of_a_process(doubt) else HOW[signal]
+
+
+def coverage(
+    state: EngineState, entries: dict[str, CauseEntry], evidence: dict[str, Evidence], doubt: Doubt | None = None
+) -> Coverage:
+    """The signals that were read; for each other one the causes that it decides and that lack evidence without it.
+
+    Those that would settle most stand first; under a ``doubt`` those that would settle it at the least cost.
+    """
     seen = tuple(signal for signal in get_args(Signal) if signal in state.signals)
     open_ = {name for name, entry in entries.items() if any(e not in evidence for e in entry.weights)}
     missing = []
@@ -37,6 +48,8 @@ def coverage(state: EngineState, entries: dict[str, CauseEntry], evidence: dict[
         if signal in seen:
             continue
         settles = tuple(sorted(name for name, entry in entries.items() if signal in entry.settled_by and name in open_))
-        missing.append(Missing(signal, settles, HOW[signal]))
+        missing.append(Missing(signal, settles, how(signal, doubt)))
     missing.sort(key=lambda m: -len(m.would_settle))
+    if doubt is not None:
+        missing.sort(key=lambda m: -worth(m.signal, doubt, frozenset(evidence)))
     return Coverage(signals=seen, missing=tuple(missing), unknown_names=state.unknown_names)

@@ -31,11 +31,13 @@ from whystall.model.slo import Slo
 from whystall.model.text import Text
 from whystall.profiles.figures import TraceFigures
 
-from .catalogue import catalogue
 from .coverage import coverage
 from .entry import CauseEntry
 from .headline import headline
+from .information import Doubt
+from .questions import next_question
 from .weighing import Seen, Weighed, weigh
+from .weights import table, weighted_catalogue
 
 # Fewer usable intervals give no rate and its check.
 MIN_INTERVALS = 2
@@ -59,13 +61,14 @@ def judge(
     evidence = collect(scene)
     disagree = contradiction(trace, evidence)
     notices = (*notices, Notice("trace_contradicts", disagree)) if disagree else notices
-    entries = catalogue()
-    weighed = weigh(Seen(evidence, scene.focus.kinds, scene.focus.hurts), entries)
+    entries = weighted_catalogue()
+    weighed = weigh(Seen(evidence, scene.focus.kinds, scene.focus.hurts), entries, table().temperature)
     costs = impact(scene)
     short = unproven(scene, costs)
     verdict = weighed.verdict if short is None else "unknown"
     causes = () if short is not None else tuple(_cause(scene, entries[n], weighed, evidence) for n in weighed.named)
-    why = short or _why(scene, verdict, causes, entries)
+    why = short or _why(scene, verdict, causes, entries, evidence)
+    doubt = _doubt(causes, entries) if verdict == "unknown" else None
     return Diagnosis(
         target=target,
         engine=state.engine,
@@ -79,7 +82,7 @@ def judge(
         anomalies=tuple(e.id for e in evidence.values() if e.anomaly),
         impact=costs,
         identities=state.identities,
-        coverage=coverage(state, entries, evidence),
+        coverage=coverage(state, entries, evidence, doubt),
         limits=state.limits,
         warnings=notices,
     )
@@ -118,11 +121,27 @@ def _onset(scene: Scene, entry: CauseEntry, evidence: dict[str, Evidence]) -> On
     return None if entry.explains_idle else scene.focus.onset
 
 
-def _why(scene: Scene, verdict: Verdict, causes: tuple[Cause, ...], entries: dict[str, CauseEntry]) -> Text:
+def _why(
+    scene: Scene,
+    verdict: Verdict,
+    causes: tuple[Cause, ...],
+    entries: dict[str, CauseEntry],
+    evidence: dict[str, Evidence],
+) -> Text:
     """What an "unknown" leaves open, or why a healthy server is idle."""
     if verdict == "healthy":
         return entries[causes[0].id].title if causes else _NO_TEXT
-    return _open_question(scene, causes, entries) if verdict == "unknown" else _NO_TEXT
+    return _open_question(scene, causes, entries, evidence) if verdict == "unknown" else _NO_TEXT
+
+
+def _doubt(causes: tuple[Cause, ...], entries: dict[str, CauseEntry]) -> Doubt | None:
+    """What an "unknown" hesitates between."""
+    if not causes:
+        return None
+    first, second = causes[0], causes[1] if len(causes) > 1 else None
+    if second is None:
+        return Doubt(entries[first.id], first.probability)
+    return Doubt(entries[first.id], first.probability, entries[second.id], second.probability)
 
 
 def unproven(scene: Scene, costs: Impact) -> Text | None:
@@ -184,13 +203,21 @@ _LOSS = {
 }
 
 
-def _open_question(scene: Scene, causes: tuple[Cause, ...], entries: dict[str, CauseEntry]) -> Text:
+def _open_question(
+    scene: Scene, causes: tuple[Cause, ...], entries: dict[str, CauseEntry], evidence: dict[str, Evidence]
+) -> Text:
     kind = max(scene.focus.kinds, key=lambda k: scene.focus.kinds[k])
     loss = _LOSS["stall"] if scene.focus.kinds.get("stall") else _LOSS[kind]
     if kind == "away":
         loss = _unread(scene.state) or loss
     if not causes:
-        return Text("{loss}, and no known cause explains it", "{loss}，没有已知原因能解释").format(loss=loss)
+        none = Text("{loss}, and no known cause explains it", "{loss}，没有已知原因能解释").format(loss=loss)
+        asked = next_question(scene.focus.kinds, evidence)
+        return (
+            none
+            if asked is None
+            else Text("{none}; ask first about {place}", "{none}；先查{place}").format(none=none, place=asked.place)
+        )
     titles = [entries[c.id].title for c in causes[:2]]
     named = Text(" or ".join(t.en for t in titles), "或".join(t.zh for t in titles))
     return Text("{loss}; perhaps {named}", "{loss}；可能是{named}").format(loss=loss, named=named)
@@ -234,7 +261,7 @@ def _too_little(state: EngineState, usable: int, target: str, notices: tuple[Not
         "Could not tell: too little data, usable intervals between scrapes: {n}",
         "无法判断：数据太少，可用的采样间隔：{n}",
     )
-    entries = catalogue()
+    entries = weighted_catalogue()
     return Diagnosis(
         target=target,
         engine=state.engine,

@@ -1,9 +1,11 @@
-"""Marginal probabilities of causes over all sets of at most two of them."""
+"""Probabilities of sets of at most two causes: noisy-OR, explaining away, correlated evidence tempered (method.md 2.3)."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from itertools import combinations
+from typing import NamedTuple
 
 from whystall.model.diagnosis import Evidence
 
@@ -11,27 +13,134 @@ from .entry import CauseEntry
 
 # A second cause at the same time is about one incident in ten (method.md 2.3).
 PAIR_PRIOR = 0.1
+# A trigger hurts through a limit; without one of its limits in the set something is missing from the story.
+LONE_TRIGGER = 0.1
+# A kind of loss comes with a cause that makes it, and now and then as a side effect of one that is not said to.
+MAKES = 0.9
+LEAK = 0.3
+Causes = frozenset[str]
+
+
+class Pull(NamedTuple):
+    """What one family of evidence says for and against a cause, in nats: ``speaks_for >= 0 >= against``."""
+
+    speaks_for: float
+    against: float
+
+
+class Posterior(NamedTuple):
+    """``sets`` by probability, the most probable first; ``marginal`` of each cause over them."""
+
+    sets: tuple[tuple[Causes, float], ...]
+    marginal: dict[str, float]
+
+    def rival(self, cause: str) -> tuple[Causes, float]:
+        """The best set that contradicts the best one and does not name ``cause``; the empty set with 0 where none does.
+
+        A set that contains the best one, or is contained in it, is no other answer but a longer or a shorter one.
+        """
+        best = self.sets[0][0]
+        others = (s for s in self.sets if cause not in s[0] and not (s[0] <= best or s[0] >= best))
+        return next(others, (frozenset(), 0.0))
+
+
+def family(evidence_id: str) -> str:
+    """The family of a piece of evidence: those that share the part before the dot are measured on the same thing."""
+    return evidence_id.partition(".")[0]
+
+
+def pulls(cause: CauseEntry, evidence: dict[str, Evidence]) -> dict[str, Pull]:
+    """``weight x strength`` by family, over the evidence that was seen; what is missing says nothing.
+
+    Pieces of one family are correlated: ``n`` equal ones count as ``sqrt(n)`` (each tempered by ``1 / sqrt(n)``), unequal
+    ones by the root of the sum of squares, which is the same for equal ones and never less than the strongest.
+    """
+    squares: dict[str, list[float]] = {}
+    for name, weight in cause.weights.items():
+        if name in evidence:
+            pull = weight * evidence[name].strength
+            squares.setdefault(family(name), [0.0, 0.0])[pull < 0] += pull * pull
+    return {group: Pull(math.sqrt(up), -math.sqrt(down)) for group, (up, down) in squares.items()}
 
 
 def log_odds(cause: CauseEntry, evidence: dict[str, Evidence]) -> float:
-    """``bias + sum(weight x strength)`` over the evidence that was seen; what is missing says nothing."""
-    seen = ((weight, evidence[name].strength) for name, weight in cause.weights.items() if name in evidence)
-    return cause.bias + sum(weight * strength for weight, strength in seen)
+    """``bias`` and the pulls of all families."""
+    return cause.bias + sum(p.speaks_for + p.against for p in pulls(cause, evidence).values())
 
 
-def marginals(odds: dict[str, float]) -> dict[str, float]:
-    """P(cause) by enumerating the empty set, every single cause and every pair (method.md 2.3), exact.
+def posterior(
+    entries: Iterable[CauseEntry],
+    evidence: dict[str, Evidence],
+    kinds: dict[str, float] | None = None,
+    temperature: float = 1.0,
+) -> Posterior:
+    """All sets of at most two of ``entries``, exact.
 
-    ``P(set)`` is proportional to the prior of its size times ``exp`` of the sum of its causes' log odds.
+    The log weight of a set is that of its causes, with what both explain counted once, of the prior of its size, and of
+    the kinds of loss: ``share x log P(kind | set)``, a noisy-OR over the causes that make the kind.
     """
-    names = list(odds)
-    sets: list[tuple[tuple[str, ...], float]] = [((), 0.0)]
-    sets += [((name,), odds[name]) for name in names]
-    sets += [((a, b), math.log(PAIR_PRIOR) + odds[a] + odds[b]) for a, b in combinations(names, 2)]
-    top = max(weight for _, weight in sets)
-    total = sum(math.exp(weight - top) for _, weight in sets)
-    result = dict.fromkeys(names, 0.0)
-    for members, weight in sets:
-        for name in members:
-            result[name] += math.exp(weight - top) / total
-    return result
+    entries = list(entries)
+    pulled = {e.id: pulls(e, evidence) for e in entries}
+    odds = {e.id: e.bias + sum(p.speaks_for + p.against for p in pulled[e.id].values()) for e in entries}
+    kinds = kinds or {}
+    weights: dict[Causes, float] = {frozenset(): given(kinds, ())}
+    for one in entries:
+        weights[frozenset((one.id,))] = odds[one.id] + given(kinds, (one,))
+    for a, b in combinations(entries, 2):
+        shared = _explained_twice(pulled[a.id], pulled[b.id])
+        weights[frozenset((a.id, b.id))] = odds[a.id] + odds[b.id] - shared + given(kinds, (a, b))
+    return _normalised(weights, list(odds), temperature)
+
+
+def given(kinds: dict[str, float], causes: tuple[CauseEntry, ...]) -> float:
+    """What a set weighs before any evidence: the prior of its size and story, and the kinds of loss that were seen.
+
+    A trigger together with a limit through which it acts is one incident and not two that came at the same time.
+    """
+    story = 0.0
+    if len(causes) == 2:
+        a, b = causes
+        linked = b.id in a.acts_through or a.id in b.acts_through
+        story = 0.0 if linked else math.log(PAIR_PRIOR)
+    ids = {cause.id for cause in causes}
+    story += math.log(LONE_TRIGGER) * sum(bool(c.acts_through) and not ids & set(c.acts_through) for c in causes)
+    return story + _kinds_seen(kinds, causes)
+
+
+def _explained_twice(a: dict[str, Pull], b: dict[str, Pull]) -> float:
+    """How much the sum of two causes' log odds is above that of a noisy-OR of them, over the families that both explain.
+
+    With likelihood ratios A and B and a rare leak, noisy-OR gives A + B - 1: evidence that one cause accounts for gives
+    the other little (explaining away).
+    """
+    return sum(
+        a[group].speaks_for + b[group].speaks_for - _either(a[group].speaks_for, b[group].speaks_for)
+        for group in a.keys() & b.keys()
+    )
+
+
+def _either(a: float, b: float) -> float:
+    """log(exp(a) + exp(b) - 1) for a, b >= 0."""
+    high, low = max(a, b), min(a, b)
+    return high + math.log1p(math.exp(low - high) - math.exp(-high))
+
+
+def _kinds_seen(kinds: dict[str, float], causes: tuple[CauseEntry, ...]) -> float:
+    """log P(the kinds of loss that were seen | causes that make some of them), each weighed by its share."""
+    total = 0.0
+    for kind, share in kinds.items():
+        unexplained = (1 - LEAK) * (1 - MAKES) ** sum(kind in cause.hurts_as for cause in causes)
+        total += share * math.log(1 - unexplained)
+    return total
+
+
+def _normalised(weights: dict[Causes, float], names: list[str], temperature: float) -> Posterior:
+    top = max(weights.values())
+    scaled = {causes: math.exp((weight - top) / temperature) for causes, weight in weights.items()}
+    total = sum(scaled.values())
+    sets = sorted(((causes, value / total) for causes, value in scaled.items()), key=lambda s: (-s[1], sorted(s[0])))
+    marginal = dict.fromkeys(names, 0.0)
+    for causes, probability in sets:
+        for name in causes:
+            marginal[name] += probability
+    return Posterior(tuple(sets), marginal)

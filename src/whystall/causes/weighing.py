@@ -11,10 +11,12 @@ from whystall.model.diagnosis import Evidence, Verdict
 
 from .chain import Chain, chain
 from .entry import CauseEntry
-from .posterior import log_odds, marginals
+from .posterior import Posterior, posterior
 
 # Below this the answer is "unknown" (method.md 2.5).
 ANSWER = 0.6
+# And so it is where another answer is nearly as probable.
+MARGIN = 0.2
 # A second cause is shown from here on; below it is noise of the weights.
 SHOWN = 0.5
 # Candidates of an "unknown".
@@ -40,17 +42,24 @@ class Weighed(NamedTuple):
     held: dict[str, Chain]
 
 
-def weigh(seen: Seen, entries: dict[str, CauseEntry]) -> Weighed:
+def weigh(seen: Seen, entries: dict[str, CauseEntry], temperature: float = 1.0) -> Weighed:
     """The causes that the evidence leaves, their probabilities, and the verdict that they give."""
-    chains = {name: chain(entry, seen.evidence) for name, entry in entries.items() if _may_stand(entry, seen)}
-    held = {name: found for name, found in chains.items() if found is not None}
-    probability = marginals({name: log_odds(entries[name], seen.evidence) for name in held})
-    probability = _through_limits(probability, entries)
+    held = standing(seen, entries)
+    found = posterior((entries[name] for name in held), seen.evidence, seen.kinds, temperature)
+    probability = _through_limits(found.marginal, entries)
     # Rounded, so that equally sure causes stand in catalogue order.
     rounded = {name: round(p, 2) for name, p in probability.items() if p >= CANDIDATE}
     order = tuple(sorted(rounded, key=lambda n: (-rounded[n], entries[n].order, n)))
     verdict, named = _verdict(seen, order, rounded, held)
+    if verdict == "bottleneck" and not _stands_out(found, named[0]):
+        verdict, named = "unknown", order[:2]
     return Weighed(verdict, named, {**probability, **rounded}, held)
+
+
+def standing(seen: Seen, entries: dict[str, CauseEntry]) -> dict[str, Chain]:
+    """The causes that make a loss that was seen and whose chain of whys holds."""
+    chains = {name: chain(entry, seen.evidence) for name, entry in entries.items() if _may_stand(entry, seen)}
+    return {name: found for name, found in chains.items() if found is not None}
 
 
 def _may_stand(entry: CauseEntry, seen: Seen) -> bool:
@@ -68,6 +77,11 @@ def _through_limits(probability: dict[str, float], entries: dict[str, CauseEntry
         if limits:
             result[name] = min(probability[name], max(*limits, SHOWN))
     return result
+
+
+def _stands_out(found: Posterior, cause: str) -> bool:
+    """Whether no other answer comes within the margin of the sets that name ``cause`` (method.md 2.5)."""
+    return found.marginal[cause] - found.rival(cause)[1] >= MARGIN
 
 
 def _verdict(
