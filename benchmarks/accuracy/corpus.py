@@ -36,7 +36,7 @@ from corpus_score import Weights, measured, misses, of_table  # noqa: E402
 from whystall.causes.weights import WeightsTable, table  # noqa: E402
 
 RESULTS = ROOT / "benchmarks" / "results" / "corpus.jsonl"
-SHORT, LONG = 1, 14  # runs of each fault
+SHORT, LONG = 1, 4  # runs of each fault
 
 
 def main() -> None:

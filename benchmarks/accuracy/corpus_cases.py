@@ -60,7 +60,6 @@ _HOST = ("engine_loop_cpu", "sampler_cpu")  # the engine's thread: only py-spy o
 ALIKE: tuple[tuple[str, tuple[str, ...]], ...] = (
     (_ALL, _DEVICE),
     (_ALL, _HOST),
-    (_ALL, ("frontend_cpu", "multimodal_preprocessing")),  # work of the API process: only a profile says which
     # Without the GPU's counters a step is long, and nothing says whether the GPU was busy or slow in it.
     ("metrics|no gpu", (*_DEVICE, *_HOST, "gpu_throttle", "launch_bound")),
     # Without the log a standstill has no name, and neither has a death.
@@ -75,7 +74,7 @@ ALIKE: tuple[tuple[str, tuple[str, ...]], ...] = (
 # What happens before the server moves nothing on its page: healthy is then all that can be said.
 UNSEEN = {"metrics": ("network", "gateway"), "no client": ("network", "gateway")}
 HEALTHY = ("steady", "swing", "deploy", "flush", "drift", "lost")
-FROM_THE_START = {"low_demand", "client_limited", "weight_loading", "warm_up"}
+FROM_THE_START = {"low_demand", "client_limited", "warm_up"}
 IDLE = {"low_demand", "client_limited"}
 LINKED = {"comm_bound", "straggler_rank"}  # that only a model on several GPUs can have
 SECONDS = 90.0

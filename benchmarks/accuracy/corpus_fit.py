@@ -19,7 +19,7 @@ import numpy as np
 from corpus_cases import HELD_WORKLOAD, PROFILES, WITHHELD, WITHHELD_TABLE, drawn
 from corpus_rows import completed
 from corpus_run import true_causes
-from corpus_score import alike, answered, of_table, seen_of, singles
+from corpus_score import answered, of_table, seen_of, singles
 
 from whystall.causes.catalogue import catalogue
 from whystall.causes.entry import CauseEntry
@@ -29,8 +29,11 @@ from whystall.causes.weights import PATH, Fitted, WeightsTable, table
 
 Row = dict[str, Any]
 SEED = 1011
+# Of the way from the hand-set numbers to the fitted ones: at the full way recordings of real servers lose right answers,
+# at this one none does (answers.py); what the emulator teaches is not all true.
+WAY = 0.5
 SLOTS = 9  # causes of one case: the true ones, and those for which most speaks
-EPOCHS, BATCH, RATE, PRIOR, HIDDEN = 400, 500, 0.03, 0.006, 0.15
+EPOCHS, BATCH, RATE, PRIOR, HIDDEN = 240, 400, 0.03, 0.015, 0.15
 STRANGE = 0.15  # cases whose true causes are taken away: then no set is true but the empty one
 Floats = np.ndarray
 
@@ -45,13 +48,13 @@ class Parameters:
         families = sorted({family(e) for _, e in self.names if e})
         self.families = len(families)
         self.family = np.array([families.index(family(e)) if e else 0 for _, e in self.names])
-        self.fixed = np.array([c in held_back for c, _ in self.names])
+        # A bias is the log odds before any evidence. The corpus draws all faults alike, which no data centre does.
+        self.fixed = np.array([c in held_back or not e for c, e in self.names])
 
     def kept(self, values: Floats) -> Floats:
-        """``values`` with every weight on its side of zero; a bias is at most -1, so that silence names nobody."""
-        weights = np.array([bool(e) for _, e in self.names])
+        """``values`` with every weight on its side of zero, and what is fixed as it was."""
         signed = np.where(self.hand > 0, np.maximum(values, 0.0), np.minimum(values, 0.0))
-        return np.where(self.fixed, self.hand, np.where(weights, signed, np.minimum(values, -1.0)))
+        return np.where(self.fixed, self.hand, signed)
 
 
 class Samples(NamedTuple):
@@ -67,28 +70,26 @@ class Samples(NamedTuple):
 
 
 def samples(rows: Sequence[Row], entries: dict[str, CauseEntry], at: Parameters) -> Samples:
-    parts = [_sample(row, arm, scene, entries, at) for row in rows for arm, scene in _scenes(row)]
+    parts = [_sample(row, scene, entries, at) for row in rows for scene in _scenes(row)]
     return Samples(*(np.stack(columns) for columns in zip(*[p for p in parts if p is not None], strict=True)))
 
 
-def _scenes(row: Row) -> list[tuple[str, Row]]:
+def _scenes(row: Row) -> list[Row]:
     """Of each arm the engine that hurts most."""
     found = []
-    for arm, scenes in row["arms"].items():
+    for scenes in row["arms"].values():
         proven = [s for s in scenes if not s["unproven"]]
         if proven:
-            found.append((arm, max(proven, key=lambda s: (s["hurts"], s["queue_s"]))))
+            found.append(max(proven, key=lambda s: (s["hurts"], s["queue_s"])))
     return found
 
 
-def _sample(
-    row: Row, arm: str, scene: Row, entries: dict[str, CauseEntry], at: Parameters
-) -> tuple[Floats, ...] | None:
+def _sample(row: Row, scene: Row, entries: dict[str, CauseEntry], at: Parameters) -> tuple[Floats, ...] | None:
     seen = seen_of(scene)
     held = list(standing(seen, entries))
     if not held:
         return None
-    true = alike(row, arm).union(*_true(row, entries))
+    true: set[str] = set().union(*_true(row, entries))
     held = sorted(held, key=lambda c: (c not in true, -log_odds(entries[c], seen.evidence)))[:SLOTS]
     most = max(len(entry.weights) for entry in entries.values())
     index, strength = np.zeros((SLOTS, most), dtype=np.int64), np.zeros((SLOTS, most))
@@ -98,7 +99,7 @@ def _sample(
         for column, name in enumerate(entries[cause].weights):
             index[slot, column] = at.place[cause, name]
             strength[slot, column] = scene["evidence"].get(name, 0.0)
-    story, good = _sets(row, arm, scene, held, entries)
+    story, good = _sets(row, scene, held, entries)
     return index, strength, bias, story, good
 
 
@@ -109,10 +110,9 @@ def _true(row: Row, entries: dict[str, CauseEntry]) -> list[set[str]]:
     return [e if f in entries else set(a) for f, e, a in zip(faults, exact, row["accepted"], strict=True)]
 
 
-def _sets(row: Row, arm: str, scene: Row, held: list[str], entries: dict[str, CauseEntry]) -> tuple[Floats, Floats]:
+def _sets(row: Row, scene: Row, held: list[str], entries: dict[str, CauseEntry]) -> tuple[Floats, Floats]:
     wanted = [causes & set(held) for causes in _true(row, entries)]
-    also = alike(row, arm) & set(held)
-    accepted = set().union(*wanted, also)
+    accepted = set().union(*wanted)
     each = [w for w in wanted if w] if len(wanted) > 1 else []
     story = [given(scene["kinds"], ())]
     good = [not accepted]
@@ -232,10 +232,10 @@ def _strange(batch: Samples, rng: np.random.Generator) -> Samples:
 def fit_table(keep: Path, each: int, jobs: int) -> None:
     """Run what is missing, fit, and write the table of the package, and the one that never saw the withheld causes."""
     rows = completed(drawn(SEED, each, "fit"), keep / f"fit-{SEED}-{each}.jsonl", jobs)
-    few = max(each // 3, 2)
+    few = max(each // 4, 1)
     other = completed(drawn(SEED, few, "temperature"), keep / f"temperature-{SEED}-{few}.jsonl", jobs)
-    write(fitted_table(rows, other, catalogue()), PATH)
-    write(fitted_table(rows, other, catalogue(), WITHHELD), WITHHELD_TABLE)
+    write(fitted_table(rows, other, catalogue(), each), PATH)
+    write(fitted_table(rows, other, catalogue(), each, WITHHELD), WITHHELD_TABLE)
 
 
 def write(weights: WeightsTable, path: Path) -> None:
@@ -244,7 +244,11 @@ def write(weights: WeightsTable, path: Path) -> None:
 
 
 def fitted_table(
-    rows: Sequence[Row], other: Sequence[Row], entries: dict[str, CauseEntry], held_back: Sequence[str] = ()
+    rows: Sequence[Row],
+    other: Sequence[Row],
+    entries: dict[str, CauseEntry],
+    each: int,
+    held_back: Sequence[str] = (),
 ) -> WeightsTable:
     """The table from rows of the two splits; rows that were dropped, or that have a cause held back, are left out."""
     used = [r for r in rows if "arms" in r and not set(r["case"]["faults"]) & set(held_back)]
@@ -253,7 +257,7 @@ def fitted_table(
     values = fit(used, entries, at)
     causes = {c: _of(c, entries[c], values, at) for c in sorted(entries) if c not in held_back}
     made: dict[str, Any] = {
-        "command": "benchmarks/accuracy/corpus.py --fit",
+        "command": f"benchmarks/accuracy/corpus.py --fit --each {each}",
         "commit": _commit(),
         "unix_time": int(time.time()),
         "seed": SEED,
@@ -269,7 +273,7 @@ def fitted_table(
 
 def _of(cause: str, entry: CauseEntry, values: Floats, at: Parameters) -> Fitted:
     def moved(evidence: str, hand: float) -> tuple[float, float]:
-        return hand, round(float(values[at.place[cause, evidence]]), 3)
+        return hand, round(hand + WAY * (float(values[at.place[cause, evidence]]) - hand), 3)
 
     return Fitted(moved("", entry.bias), {e: moved(e, w) for e, w in sorted(entry.weights.items())})
 

@@ -30,6 +30,7 @@ class Record:
         self.replicas: list[Replica] = []
         self.kernels: list[tuple[Engine, float]] = []  # at the onset
         self.cpu_s = 0.0
+        self.restarts = 0
         self._watch_load()
         self._watch(deployment)
         deployment.at(self.onset, lambda d, _t: self._at_onset(d))
@@ -37,6 +38,7 @@ class Record:
 
         def restarted(*args: Any, **named: Any) -> None:
             restart(*args, **named)
+            self.restarts += 1
             self._watch(deployment)
 
         deployment.restart = restarted  # type: ignore[method-assign]
@@ -228,6 +230,8 @@ class Record:
             "eager": float(clock.profile.max_graph_tokens == 0),
             "lora": float(options.max_loras > 0),
             "leaked_bytes": d.leaked_bytes,
+            "restarts": self.restarts,
+            "unready": float(d.ready_at > self.end),
         }
 
 
@@ -245,14 +249,14 @@ def limits_that_bound(facts: Facts) -> set[str]:
             found.add("kv_capacity")
         if not found and facts["prefill_share"] > 0.6:
             found |= {"prefill_bound"} | ({"token_budget"} if facts["compute_share"] < 0.5 else set())
-        if not found or facts["waiting_end"] > facts["waiting_start"] + 20:
+        if not found:  # "in that order": overload is what is left when no limit that could be raised bound
             found.add("overload")
     if facts.get("itl_s", 0.0) > 2 * facts.get("decode_itl_s", 1e9) and facts["prefill_share"] > 0.3:
         found.add("prefill_interference")
     return found
 
 
-def _log(fault: str) -> Callable[[Facts], bool]:
+def _planned(fault: str) -> Callable[[Facts], bool]:
     return lambda f: f.get(f"fault.{fault}", 0.0) > 0
 
 
@@ -298,13 +302,24 @@ TRUE: dict[str, Callable[[Facts], bool]] = {
     "http.errors": lambda f: f["refused"] + f["dead"] > 0,
     "config.eager": lambda f: f["eager"] > 0,
     "config.lora": lambda f: f["lora"] > 0,
-    "log.profiler": _log("observability_overhead"),
-    "log.jit_compile": _log("jit_compile"),
-    "log.gc_pause": _log("gc_pause"),
-    "log.gpu_fault": _log("gpu_fault"),
-    "log.out_of_memory": _log("oom"),
+    "log.profiler": _planned("observability_overhead"),
+    "log.jit_compile": _planned("jit_compile"),
+    "log.gc_pause": _planned("gc_pause"),
+    "log.gpu_fault": _planned("gpu_fault"),
+    "log.out_of_memory": _planned("oom"),
     "log.engine_dead": lambda f: f["dead"] > 0,
     "log.rank_stalled": lambda f: f["hung"] > 0,
+    "log.killed": _planned("host_memory_leak"),
+    "config.changed": _planned("config_regression"),
+    "memory.growth": _planned("host_memory_leak"),
+    "memory.dropped": lambda f: f.get("fault.host_memory_leak", 0.0) > 0 and f["restarts"] > 0,
+    "server.away": lambda f: f["restarts"] + f["unready"] > 0,
+    "startup.failed": lambda f: f["unready"] > 0,
+    "startup.fresh": lambda f: f["restarts"] > 0,
+    "startup.loading": _planned("weight_loading"),
+    "mm.computed": _planned("multimodal_preprocessing"),
+    "peers.load": _planned("replica_imbalance"),
+    "peers.room": _planned("replica_imbalance"),
 }
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 from corpus_cases import Case
-from corpus_run import run
+from corpus_run import accepted, run
 
 Row = dict[str, Any]
 
@@ -29,7 +29,12 @@ def completed(cases: Sequence[Case], path: Path, jobs: int) -> list[Row]:
                 kept[row["key"]] = row
                 print(f"\r{number} of {len(left)} runs", end="", flush=True)
         print()
-    return [kept[case.key] for case in cases]
+    return [_judged(kept[case.key], case) for case in cases]
+
+
+def _judged(row: Row, case: Case) -> Row:
+    """``row`` with what is right by today's reading of the emulator's record."""
+    return row | {"accepted": accepted(case, row["facts"])} if "facts" in row else row
 
 
 def _end_the_last_line(path: Path) -> None:

@@ -15,7 +15,7 @@ from corpus_record import Facts, Record, limits_that_bound
 from faults import ALSO
 
 from recordings.transform import metrics_only, thinned, without_scrapes
-from whystall.causes.judge import unproven
+from whystall.causes.judge import readable, unproven
 from whystall.emulator.server.deployment import Deployment
 from whystall.emulator.server.faults import FAULTS, Planned, inject, prepared
 from whystall.emulator.server.faults.mechanism import lengths, traffic
@@ -129,7 +129,8 @@ def true_causes(faults: Sequence[str], facts: Facts) -> list[set[str]]:
     """For each fault itself, and the limit that the emulator's record says it hurt through."""
     bound = limits_that_bound(facts)
     behind = bound - {"prefill_interference"}
-    return [{f} | (bound if f in LOAD else behind if f in LIMIT else set()) for f in faults]
+    met = {"prefix_cache_loss": bound - {"overload"}}  # the extra work has a cause
+    return [{f} | (met.get(f, bound) if f in LOAD else behind if f in LIMIT else set()) for f in faults]
 
 
 def _record(case: Case, folder: Path, watched: bool = True) -> tuple[dict[str, float], Facts]:
@@ -146,7 +147,7 @@ def _record(case: Case, folder: Path, watched: bool = True) -> tuple[dict[str, f
 
 
 def _severity(fault: str, severity: float) -> float:
-    return 0.3 * severity if fault == "weight_loading" else severity  # it must be up before the run ends
+    return 0.25 * severity if fault == "weight_loading" else severity  # it must be up before the run ends
 
 
 def _control(case: Case, deployment: Deployment) -> None:
@@ -223,7 +224,7 @@ def observed(recording: Recording) -> list[Row]:
 
 
 def _scene(state: Any) -> Row:
-    if len(state.dt) < 2:
+    if not readable(state):
         return {"hurts": False, "kinds": {}, "unproven": True, "queue_s": 0.0, "evidence": {}}
     scene = Scene(state)
     costs = impact(scene)

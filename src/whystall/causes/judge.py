@@ -54,9 +54,8 @@ def judge(
     known: Known | None = None,
 ) -> Diagnosis:
     """The diagnosis of one engine's window, with what a profile and a saved healthy recording say beside it."""
-    usable = int(_usable(state).sum())
-    if usable < MIN_INTERVALS and "metrics" in state.signals:  # without any page the log may say why
-        return _too_little(state, usable, target, notices)
+    if not readable(state):
+        return _too_little(state, int(_usable(state).sum()), target, notices)
     scene = Scene(state, slo, trace, known)
     evidence = collect(scene)
     disagree = contradiction(trace, evidence)
@@ -86,6 +85,11 @@ def judge(
         limits=state.limits,
         warnings=notices,
     )
+
+
+def readable(state: EngineState) -> bool:
+    """Whether there is enough to weigh; without any page the log may say why."""
+    return int(_usable(state).sum()) >= MIN_INTERVALS or "metrics" not in state.signals
 
 
 def _usable(state: EngineState) -> Bools:

@@ -27,6 +27,9 @@ CAUSE = CauseEntry(
         "queue.delay": 0.7,  # somebody waits for it
         "itl.mixed_steps": 0.5,  # or gets tokens late
         "requests.more": -1.0,  # a larger crowd explains the load without longer prompts
+        "prompts.victims": -3.0,  # a giant among short ones moves the mean, and they wait for it alone
+        "peers.load": -3.0,  # longer here only: that is the balancer's doing
+        "peers.room": -2.0,  # likewise
         "prefix.lost": -2.0,  # the same prompts without a cache look longer to the GPU
     },
     links=(

@@ -35,6 +35,9 @@ CAUSE = CauseEntry(
         "kv.preemptions": -1.5,  # recompute also fills steps with prompts
         "seats.full": -1.0,  # short of seats likewise
         "prefix.lost": -1.5,  # the lost cache explains the extra work
+        "prompts.victims": -3.0,  # the short ones wait for a giant, not for capacity
+        "peers.load": -3.0,  # it is short here only, because the others get less
+        "peers.room": -2.0,  # and they could have taken it
         "progress.stalled": -2.0,  # nothing is computed in a standstill
     },
     links=(
