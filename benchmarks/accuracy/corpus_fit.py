@@ -279,7 +279,10 @@ def _of(cause: str, entry: CauseEntry, values: Floats, at: Parameters) -> Fitted
 
 
 def temperature(rows: Sequence[Row], weights: WeightsTable, entries: dict[str, CauseEntry]) -> float:
-    """The one under which the probability of the first cause is most likely, over all arms of ``rows``."""
+    """The one under which the probability of the first cause is most likely, over all arms of ``rows``; at most one.
+
+    Emulated hardware that the fit never saw asks for about two; recordings of real servers would then go unanswered.
+    """
     laid = of_table(weights)
     known = singles(rows, entries)
 
@@ -288,7 +291,7 @@ def temperature(rows: Sequence[Row], weights: WeightsTable, entries: dict[str, C
         pairs = [(min(max(a.sure, 0.005), 0.995), a.rank() == 1) for a in answers if a.ranked]
         return -float(np.mean([np.log(p if good else 1 - p) for p, good in pairs]))
 
-    return float(min(np.round(np.arange(0.3, 3.01, 0.05), 2), key=cost))
+    return float(min(np.round(np.arange(0.3, 1.01, 0.05), 2), key=cost))
 
 
 def _commit() -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 from corpus_cases import Case
-from corpus_run import accepted, run
+from corpus_run import accepted, run, unhealthy
 
 Row = dict[str, Any]
 
@@ -33,8 +33,13 @@ def completed(cases: Sequence[Case], path: Path, jobs: int) -> list[Row]:
 
 
 def _judged(row: Row, case: Case) -> Row:
-    """``row`` with what is right by today's reading of the emulator's record."""
-    return row | {"accepted": accepted(case, row["facts"])} if "facts" in row else row
+    """``row`` with what is right, and what is healthy, by today's reading of the emulator's record."""
+    if "facts" not in row:
+        return row
+    reason = unhealthy(row["users"], row["facts"]) if case.control not in ("", "deploy") else ""
+    if reason:
+        return {name: value for name, value in row.items() if name != "arms"} | {"dropped": reason}
+    return row | {"accepted": accepted(case, row["facts"])}
 
 
 def _end_the_last_line(path: Path) -> None:

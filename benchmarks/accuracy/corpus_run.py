@@ -90,9 +90,9 @@ def run(case: Case) -> Row:
         except UsageError as error:  # a limit that this hardware cannot have
             return row | {"dropped": f"not possible: {error.message}"}
         row |= {"users": users, "base": base}
-        reason = _dropped(case, users, base) or _unhealthy(base, before)
+        reason = _dropped(case, users, base) or unhealthy(base, before)
         if case.control not in ("", "deploy"):
-            reason = reason or _unhealthy(users, facts)
+            reason = reason or unhealthy(users, facts)
         if reason or (reason := _unfelt_alone(case, base)):
             return row | {"dropped": reason}
         recording = read_recording(Path(folder))
@@ -206,11 +206,13 @@ def _dropped(case: Case, now: dict[str, float], base: dict[str, float]) -> str:
     return "" if hurt else "users feel nothing"
 
 
-def _unhealthy(users: dict[str, float], facts: Facts) -> str:
-    """Why a run is no healthy one by the contract (DESIGN.md, SLO): a felt queue, twice the ITL of its batch, pauses."""
+def unhealthy(users: dict[str, float], facts: Facts) -> str:
+    """Why a run is no healthy one by the contract (DESIGN.md, SLO): a felt queue, a felt ITL that would gain a fifth, or
+    twice that of its batch, pauses."""
     if facts["queue_s"] > 0.15:
         return "a queue without the fault"
-    if facts.get("itl_s", 0.0) > max(0.025, 1.7 * facts["decode_itl_s"]):
+    itl, alone = facts.get("itl_s", 0.0), facts["decode_itl_s"]
+    if itl > max(0.025, 1.25 * alone) or itl > 2 * alone:
         return "late tokens without the fault"
     return "pauses without the fault" if users["pause_s"] > 0.2 else ""
 

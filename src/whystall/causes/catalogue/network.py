@@ -24,7 +24,7 @@ CAUSE = CauseEntry(
     bias=-3.5,
     weights={
         "client.gap": 4.0,  # the difference is what lies between
-        "client.clumps": -3.0,  # a buffer hands tokens on in clumps
+        "client.clumps": -5.0,  # a distance makes no clumps: a buffer hands tokens on in them
         "client.send_lag": -2.0,  # a client that is late itself explains it
         "api.core": -3.0,  # a front end that fills its core hands everything on late
     },
