@@ -32,6 +32,7 @@ CAUSE = CauseEntry(
         "kv.saturated": 4.0,  # free blocks against a typical prompt is the mechanism itself
         "kv.preemptions": 2.0,  # only the pool makes V1 preempt
         "queue.delay": 1.0,  # who is not admitted waits
+        "prompts.victims": -3.0,  # the short ones would fit: they wait behind one giant
         "seats.full": -2.0,  # a full seat table explains the queue without blocks
         "queue.refused": -1.0,  # refused requests hold no blocks
     },
