@@ -108,7 +108,8 @@ def _queued_unseen(state: EngineState, seen: Bools, bound: float) -> Bools:
     """``seen``, and intervals in which requests finish that had waited, inside the window, where no scrape saw a queue.
 
     Over the seconds up to the interval, not after it: a queue must not seem to begin before it does. Nor to last until
-    all have finished that were in it: where the gauge saw it while they lived, that is when they waited.
+    all have finished that were in it: where the gauge saw it while they lived, that is when they waited. What lies
+    between two waves of a queue stays part of them.
     """
     first = np.searchsorted(state.t_end, state.t_end - SMOOTH_S, side="right")
     last = np.arange(1, len(state.dt) + 1)
@@ -123,7 +124,9 @@ def _queued_unseen(state: EngineState, seen: Bools, bound: float) -> Bools:
     back = state.t_end - np.nan_to_num(lived) - SMOOTH_S
     told = cumulative(seen.astype(float))
     unseen = told[last] - told[np.searchsorted(state.t_start, back, side="left")] == 0
-    return seen | _positive((waited > bound) & (lived < state.t_end) & (finished >= 3) & unseen)
+    comes_again = told[-1] - told[last] > 0
+    late = (waited > bound) & (lived < state.t_end) & (finished >= 3)
+    return seen | _positive(late & (unseen | comes_again))
 
 
 def _late(state: EngineState, felt: float, paced: Pace | None) -> Bools:
