@@ -100,7 +100,7 @@ def reading_options(*options: Option[Any]) -> Option[Any]:
         @functools.wraps(verb)
         def with_asked(*args: Any, config: Path | None, **given: Any) -> Any:
             values = {name: given.pop(name) for name in names}
-            asked = Asked(settings=load_settings(config), **values)
+            asked = Asked(settings=load_settings(config), config=config, **values)
             return verb(*args, asked=asked, **given)
 
         return _with(with_asked, (*chosen, CONFIG), verb)

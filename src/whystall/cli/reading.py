@@ -51,6 +51,7 @@ class Asked(msgspec.Struct, frozen=True):
     log: Path | None = None
     server_args: str = ""
     slo: Slo | None = None
+    config: Path | None = None
 
     def of(self, target: str) -> Reading:
         """How to read ``target``, a name from ``whystall.toml``, an address or a folder.

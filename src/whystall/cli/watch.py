@@ -1,0 +1,132 @@
+"""``whystall watch``: watch servers, and tell when one stalls."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+import click
+
+from whystall.errors import UsageError
+from whystall.model.duration import parse_duration
+from whystall.model.incident import Happening
+from whystall.model.text import Text
+from whystall.reports.incident_line import incident_line
+from whystall.reports.json import to_json
+from whystall.service.daemon import Plan
+from whystall.service.daemon import watch as run_daemon
+from whystall.service.log import LEVELS, Log
+from whystall.service.server import Watching
+from whystall.service.target import WatchTarget, short_name
+from whystall.sources.files.recording import argv_of
+
+from .keeping import store_path
+from .language import language
+from .options import ACCESS, INTERVAL, LANG, SERVER_ARGS, SLO, duration_option, reading_options
+from .reading import Asked, token_of
+from .settings import load_settings
+
+TOKEN_VARIABLE = "WHYSTALL_LISTEN_TOKEN"
+DEFAULT_LISTEN = "127.0.0.1:9400"
+DEFAULT_INTERVAL_S = 5.0
+ONCE_S = 45.0  # enough scrapes at the default interval for a first answer
+_SERVING = Text("watching {count} targets; {url}", "正在监视 {count} 个目标；{url}")
+
+
+@click.command()
+@click.argument("targets", nargs=-1)
+@click.option("--listen", default=DEFAULT_LISTEN, show_default=True, help="HOST:PORT of the HTTP interface, or 'off'.")
+@click.option(
+    "--listen-token-file", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Its bearer token."
+)
+@duration_option("--for", "seconds", "End after this time [default: run until a signal].")
+@click.option("--once", is_flag=True, help="Look once, say what is wrong, and end.")
+@click.option("--json", "json_", is_flag=True, help="What happens as one JSON object a line.")
+@click.option("--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option("--log-level", type=click.Choice(LEVELS), default="warning", show_default=True)
+@reading_options(INTERVAL, SLO, SERVER_ARGS, *ACCESS)
+@LANG
+def watch(
+    targets: tuple[str, ...],
+    listen: str,
+    listen_token_file: Path | None,
+    seconds: float | None,
+    once: bool,
+    json_: bool,
+    log_format: str,
+    log_level: str,
+    asked: Asked,
+    lang: str | None,
+) -> int:
+    """Watch servers, and tell you when one stalls.
+
+    TARGETS are addresses or names from whystall.toml; without any, all that stand there. Prints incidents as they open,
+    change and close. Exits 1 where one is open in the end, 0 where none is.
+    """
+    tongue = language(lang, asked.settings.lang)
+    host, port = listening(listen)
+    plan = Plan(
+        targets=watched(asked, targets),
+        how=Watching(interval_s=interval_of(asked)),
+        host=host,
+        port=port,
+        token=token_of(listen_token_file) if listen_token_file else os.environ.get(TOKEN_VARIABLE, "").strip(),
+        seconds=ONCE_S if once and seconds is None else seconds,
+        cases=store_path(None, asked.settings),
+        lang=tongue,
+        reload=lambda: watched(_again(asked), targets),
+    )
+    log = Log("json" if log_format == "json" else "text", log_level)
+
+    def tell(happening: Happening) -> None:
+        click.echo(to_line(happening, tongue, json_))
+
+    def started(url: str) -> None:
+        click.echo(_SERVING.format(count=len(plan.targets), url=url).in_(tongue), err=True)
+
+    watcher = asyncio.run(run_daemon(plan, log, [tell], started))
+    return 1 if any(incident.state == "open" for incident in watcher.lookout.open_incidents()) else 0
+
+
+def to_line(happening: Happening, lang: str, json_: bool) -> str:
+    """What happened as one line of text, or as one JSON object."""
+    return to_json(happening, lang).replace("\n", "") if json_ else incident_line(happening, lang)
+
+
+def listening(text: str) -> tuple[str, int]:
+    """The host and port of ``HOST:PORT``; ("", 0) for ``off``. Raises UsageError."""
+    if text == "off":
+        return "", 0
+    host, colon, port = text.rpartition(":")
+    if not colon or not port.isascii() or not port.isdigit() or int(port) > 65535:
+        raise UsageError(f"--listen: {text!r} is not HOST:PORT", "Write 127.0.0.1:9400, [::1]:9400 or off.")
+    return host.strip("[]") or "127.0.0.1", int(port)
+
+
+def interval_of(asked: Asked) -> float:
+    """Seconds between scrapes: as asked, else as configured, else 5 s, which is what Prometheus setups of vLLM use."""
+    configured = parse_duration(asked.settings.interval) if asked.settings.interval else DEFAULT_INTERVAL_S
+    return asked.interval_s or configured
+
+
+def watched(asked: Asked, targets: tuple[str, ...]) -> tuple[WatchTarget, ...]:
+    """The targets that were named, or all of the configuration. Raises UsageError where there are none."""
+    names = targets or tuple(asked.settings.targets)
+    if not names:
+        raise UsageError("there is nothing to watch", "Give addresses, or put [targets.NAME] into whystall.toml.")
+    found: dict[str, WatchTarget] = {}
+    for text in names:
+        reading = asked.of(text)
+        name = short_name(text)
+        if name in found and found[name].target != reading.target:
+            name = f"{name}-{len(found) + 1}"
+        argv = argv_of(reading.server_args) if reading.server_args else ()
+        found[name] = WatchTarget(name, reading.target, reading.access, reading.slo, argv)
+    return tuple(found.values())
+
+
+def _again(asked: Asked) -> Asked:
+    import msgspec
+
+    return msgspec.structs.replace(asked, settings=load_settings(asked.config))

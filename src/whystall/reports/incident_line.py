@@ -1,0 +1,54 @@
+"""One line for each thing that becomes of an incident, for a terminal or a pager."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from whystall.model.incident import Happening, Incident
+from whystall.model.text import Text
+
+from .printable import clean
+
+_WORDS = {
+    "opened": Text("OPENED", "已触发"),
+    "updated": Text("CHANGED", "有变化"),
+    "recovered": Text("RECOVERED", "已恢复"),
+    "warning": Text("WARNING", "预警"),
+    "averted": Text("PASSED", "已解除"),
+}
+_SINCE = Text("since {time}", "始于 {time}")
+_LASTED = Text("after {time}", "历时 {time}")
+
+
+def word(happening: Happening) -> Text:
+    """What became of it, in one word."""
+    incident = happening.incident
+    if incident.state == "warning":
+        return _WORDS["warning"]
+    if happening.what == "recovered" and not any(step.id == "opened" for step in incident.steps):
+        return _WORDS["averted"]
+    return _WORDS[happening.what]
+
+
+def incident_line(happening: Happening, lang: str) -> str:
+    """``12:00:05 OPENED #1 prod: KV cache too small … (since 11:59:50)``; times in UTC on the server's clock."""
+    incident = happening.incident
+    time = datetime.fromtimestamp(incident.updated, UTC)
+    told = f"{time:%H:%M:%S} {word(happening).in_(lang)} #{incident.id} {incident.engine_id}"
+    silenced = f" [{incident.silenced}]" if incident.silenced else ""
+    return clean(f"{told}: {incident.headline.in_(lang)} ({_when(incident).in_(lang)}){silenced}")
+
+
+def _when(incident: Incident) -> Text:
+    if incident.recovered is not None:
+        return _LASTED.format(time=lasted(incident.recovered - incident.since))
+    return _SINCE.format(time=f"{datetime.fromtimestamp(incident.since, UTC):%H:%M:%S}")
+
+
+def lasted(seconds: float) -> Text:
+    """How long something took, for people."""
+    if seconds < 120:
+        return Text(f"{seconds:.0f} s", f"{seconds:.0f} 秒")
+    if seconds < 7200:
+        return Text(f"{seconds / 60:.0f} min", f"{seconds / 60:.0f} 分钟")
+    return Text(f"{seconds / 3600:.1f} h", f"{seconds / 3600:.1f} 小时")

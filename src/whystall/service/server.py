@@ -1,0 +1,233 @@
+"""One server that is watched: its pages, its engines, what was found last."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+
+import msgspec
+
+from whystall.evidence.bounds import bounds
+from whystall.model.diagnosis import Engine
+from whystall.model.incident import Forecast, Incident
+from whystall.model.recording import Recording, SeriesKey
+from whystall.model.slo import Slo
+from whystall.model.target import Target
+from whystall.model.text import Text
+from whystall.sources.exposition import Page
+from whystall.sources.files.recording import version_of
+from whystall.sources.live.facts import ServerFacts
+
+from .attention import Usual, reason, still_late
+from .burn import burn_rates
+from .course import Course
+from .figures import Figures, Index
+from .forecast import forecast
+from .look import Job, Looked, Seen
+from .window import Window, dense
+
+LOST_AFTER = 3  # scrapes in a row without a page; one or two are a network's hiccup
+
+
+class Watching(msgspec.Struct, frozen=True):
+    """How one watches, in seconds of the server's clock.
+
+    ``window_s`` is diagnosed every ``tick_s`` where something asks for it, else every ``calm_every_s``. While an incident
+    is open the window reaches back to ``before_s`` before its begin, ``longest_s`` at most. ``tail_s`` must be calm
+    before it is over.
+    """
+
+    interval_s: float = 5.0
+    window_s: float = 300.0
+    tick_s: float = 12.0
+    calm_every_s: float = 60.0
+    tail_s: float = 60.0
+    before_s: float = 150.0
+    longest_s: float = 900.0
+
+
+class EngineSeen:
+    """One engine of a server: its last figures, its course, what the last full look found."""
+
+    def __init__(self, id: str, label: str, target: str, slo: Slo | None) -> None:
+        self.id = id
+        self.label = label
+        self.course = Course(id, target, Engine(id=label))
+        self.figures: deque[Figures] = deque()
+        self.usual = Usual()
+        self.burn = burn_rates(slo)
+        self.seen: Seen | None = None
+        self.forecast: Forecast | None = None
+        self.cost_s = 0.0
+
+    def add(self, figures: Figures, keep_s: float) -> None:
+        """Take a page's figures in, and let go of those older than ``keep_s``."""
+        for rate in self.burn:
+            rate.add(figures)
+        figures.buckets = {}  # only the burn rates need them, and they are most of it
+        self.figures.append(figures)
+        while self.figures[0].t < figures.t - keep_s:
+            self.figures.popleft()
+
+    def seats(self) -> float | None:
+        """How many requests may run at a time, where the last look knew it."""
+        limits = self.seen.diagnosis.limits if self.seen else ()
+        return next((limit.value for limit in limits if limit.name == "max_num_seqs"), None)
+
+
+class Server:
+    """One target. ``ids`` gives the name under which an engine's label is in the API."""
+
+    def __init__(self, name: str, target: str, slo: Slo | None, how: Watching) -> None:
+        self.name = name
+        self.target = target
+        self.slo = slo
+        self.how = how
+        self.window = Window()
+        self.facts = ServerFacts()
+        self.argv: tuple[str, ...] = ()
+        self.engines: dict[str, EngineSeen] = {}
+        self.scrapes = self.failed = 0
+        self.error = ""
+        self.silenced = ""
+        self.looking = False  # a job is under way
+        self._indexes: dict[int, tuple[Sequence[SeriesKey], Index]] = {}
+        self._lost = 0
+        self._lost_since = 0.0
+        self._last_tick = self._last_full = float("-inf")
+        self._known_failed = 0
+
+    # -- what comes in
+
+    def take(self, t: float, page: Page, keys: Sequence[SeriesKey]) -> None:
+        """A page came at ``t`` (unix seconds of the server's clock)."""
+        self.window.add(t, page, keys)
+        self.scrapes += 1
+        self._lost, self.error = 0, ""
+        values = dense(page, len(keys))
+        index = self._index(keys)
+        for label in index.engines():
+            if label not in self.engines:
+                self.engines[label] = self._new(label)
+            self.engines[label].add(index.read(label, t, values), self.how.window_s)
+        self._forget(t)
+
+    def _new(self, label: str) -> EngineSeen:
+        """An engine that was not seen before; it takes the place of one that never had a page."""
+        unseen = self.engines.pop("", None) if label else None
+        engine = EngineSeen(self._engine_id(label), label, self.target, self.slo)
+        if unseen is not None and unseen.course.incident is not None:
+            engine.course.incident = unseen.course.incident
+        return engine
+
+    def fail(self, t: float, name: str, text: str) -> None:
+        """A scrape gave no page at ``t``: the error's name, and what it says."""
+        self.window.fail(t, name)
+        self.failed += 1
+        self._lost_since = t if self._lost == 0 else self._lost_since
+        self._lost += 1
+        self.error = f"{name}: {text}" if text else name
+        if not self.engines:
+            self.engines[""] = EngineSeen(self._engine_id(""), "", self.target, self.slo)
+        self._forget(t)
+
+    def resume(self, incident: Incident) -> None:
+        """Go on with an incident that was open when the watcher ended."""
+        label = incident.engine_id.partition("~")[2] or incident.engine.id
+        engine = self.engines.setdefault(label, EngineSeen(incident.engine_id, label, self.target, self.slo))
+        engine.course.incident, engine.course.engine = incident, incident.engine
+
+    def _index(self, keys: Sequence[SeriesKey]) -> Index:
+        known = self._indexes.get(id(keys))
+        if known is None or known[0] is not keys:
+            self._indexes = {id(keys): (keys, Index(keys))}  # the connection before is gone
+            known = self._indexes[id(keys)]
+        return known[1]
+
+    def _engine_id(self, label: str) -> str:
+        return self.name if label in ("", "0") else f"{self.name}~{label}"
+
+    def _forget(self, t: float) -> None:
+        self.window.forget(min((self._start(one, t) for one in self.engines.values()), default=t - self.how.window_s))
+
+    def _start(self, engine: EngineSeen, at: float) -> float:
+        """From when on an engine's window is looked at."""
+        how, incident = self.how, engine.course.incident
+        if incident is not None and incident.state == "open":
+            return max(incident.since - how.before_s, at - how.longest_s)
+        return max(at - how.window_s, engine.course.not_before)
+
+    # -- looking
+
+    def due(self, at: float) -> Job | None:
+        """The job for a look at ``at``, None where none is due."""
+        if self.looking or at - self._last_tick < self.how.tick_s:
+            return None
+        self._last_tick = at
+        why = self._reason(at)
+        for engine in self.engines.values():
+            engine.forecast = forecast(engine.figures, engine.seats())
+            why = why or ("forecast" if engine.forecast else "")
+        if not why:
+            for engine in self.engines.values():
+                engine.usual.learn(self._since_last(engine))
+            return None
+        return self._job(at, why)
+
+    def _reason(self, at: float) -> str:
+        limits = bounds(self.slo)
+        if any(engine.course.suspects for engine in self.engines.values()):
+            return "open"
+        if self.failed > self._known_failed:
+            return "failed"
+        found = (reason(self._since_last(engine), engine.usual, limits) for engine in self.engines.values())
+        return next(filter(None, found), "") or ("calm" if at - self._last_full >= self.how.calm_every_s else "")
+
+    def _since_last(self, engine: EngineSeen) -> list[Figures]:
+        """The figures of the last tick, and the one before it."""
+        last = engine.figures[-1].t if engine.figures else 0.0
+        return [f for f in engine.figures if f.t >= last - self.how.tick_s - self.how.interval_s]
+
+    def _job(self, at: float, why: str) -> Job:
+        self.looking, self._last_full, self._known_failed = True, at, self.failed
+        start = min((self._start(engine, at) for engine in self.engines.values()), default=at - self.how.window_s)
+        suspects = any(engine.course.suspects for engine in self.engines.values())
+        tail_from = at - max(self.how.tail_s, 8 * self.how.interval_s)
+        tail = self._recording(tail_from) if suspects and tail_from > start else None
+        return Job(self.name, at, self._recording(start), tail, self.slo, why)
+
+    def _recording(self, start: float) -> Recording:
+        return Recording(
+            target=Target(self.target),
+            metrics=self.window.table(start),
+            server_info=self.facts.server_info,
+            version=version_of(self.facts.version),
+            models=self.facts.models,
+            argv=self.argv,
+        )
+
+    def late(self, engine: EngineSeen) -> bool:
+        """Whether the engine's tokens still come later than they used to."""
+        return still_late(self._since_last(engine), engine.usual)
+
+    def looked(self, looked: Looked) -> None:
+        """Keep what a job found; :meth:`courses` then goes on with it."""
+        self.looking = False
+        for label, seen in looked.full.items():
+            engine = self.engines.get(label) or (next(iter(self.engines.values())) if len(self.engines) == 1 else None)
+            if engine is not None:
+                engine.seen = seen
+                engine.course.engine = seen.diagnosis.engine
+                engine.cost_s += looked.cost_s / max(len(looked.full), 1)
+
+    def unreachable(self) -> Text | None:
+        """Why there is no page, None where one came lately."""
+        if self._lost < LOST_AFTER:
+            return None
+        last = self.window.last
+        when = f" for {self.failed_for():.0f} s" if last is not None else ""
+        return Text(f"No page{when}: {self.error}", f"没有指标页面{when}：{self.error}")
+
+    def failed_for(self) -> float:
+        """Seconds since the first scrape of those that failed in a row."""
+        return max(self.window.failed[-1].t - self._lost_since, 0.0) if self.window.failed and self._lost else 0.0

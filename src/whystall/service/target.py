@@ -1,0 +1,29 @@
+"""What is watched, and the names under which it is shown."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from whystall.model.slo import Slo
+from whystall.sources.live.access import Access
+
+_ODD = re.compile(r"[^A-Za-z0-9._~-]+")
+
+
+class WatchTarget(msgspec.Struct, frozen=True):
+    """One target: ``name`` as it stands in a URL, ``target`` the address, how it is reached, what was promised."""
+
+    name: str
+    target: str
+    access: Access = Access()
+    slo: Slo | None = None
+    argv: tuple[str, ...] = ()
+
+
+def short_name(text: str) -> str:
+    """``text`` without its scheme and its secrets, with only what may stand in a path: ``http://a:8000`` is ``a-8000``."""
+    bare = text.partition("://")[2] or text
+    bare = bare.partition("?")[0].rpartition("@")[2]
+    return _ODD.sub("-", bare).strip("-")[:80] or "target"

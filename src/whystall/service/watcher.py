@@ -1,0 +1,163 @@
+"""The daemon's heart: a loop for each target, looks in a worker, and everybody told what becomes of an incident."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+
+from msgspec.structs import replace
+
+from whystall.errors import WhystallError
+from whystall.model.fleet import StoreState
+from whystall.model.incident import Happening, Incident
+from whystall.model.recording import SeriesKey
+from whystall.sources.exposition import Page
+from whystall.sources.live.facts import ServerFacts
+
+from .events import Event, Events
+from .ledger import Ledger
+from .log import Log
+from .look import Job
+from .lookout import Lookout
+from .scraping import Scraping
+from .server import Watching
+from .target import WatchTarget
+from .workers import Workers
+
+Receiver = Callable[[Happening], None]
+
+
+class Watcher:
+    """Watches targets until it is told to stop. ``receivers`` get every happening, in order; they must not wait."""
+
+    def __init__(
+        self, how: Watching, ledger: Ledger, workers: Workers, log: Log, receivers: Sequence[Receiver] = ()
+    ) -> None:
+        self.how = how
+        self.lookout = Lookout(how)
+        self.ledger = ledger
+        self.events = Events()
+        self.started = time.time()
+        self.looks = 0
+        self.scrapes = self.failures = 0
+        self.store = StoreState("")
+        self.ready = asyncio.Event()  # every target was asked once
+        self._workers = workers
+        self._log = log
+        self._receivers = list(receivers)
+        self._targets: dict[str, WatchTarget] = {}
+        self._loops: dict[str, asyncio.Task[None]] = {}
+        self._jobs: set[asyncio.Task[None]] = set()
+        self._asked: set[str] = set()
+
+    # -- targets
+
+    def aim(self, targets: Sequence[WatchTarget]) -> None:
+        """Watch exactly these from now on; what is watched already and unchanged goes on undisturbed."""
+        wanted = {target.name: target for target in targets}
+        for name in [name for name, target in self._targets.items() if wanted.get(name) != target]:
+            self._loops.pop(name).cancel()
+            del self._targets[name]
+            self.lookout.leave(name)
+            self._log.info("left", target=name)
+        for name, target in wanted.items():
+            if name not in self._targets:
+                self._begin(target)
+
+    def _begin(self, target: WatchTarget) -> None:
+        self._targets[target.name] = target
+        server = self.lookout.watch(target.name, target.target, target.slo)
+        server.argv = target.argv
+        self._resume(target.name)
+        self._loops[target.name] = asyncio.create_task(self._loop(target))
+        self._log.info("watching", target=target.name)
+
+    def _resume(self, name: str) -> None:
+        """What was open when the watcher ended is open still."""
+        server = self.lookout.servers[name]
+        for incident in self.ledger.open():
+            if incident.engine_id == name or incident.engine_id.startswith(f"{name}~"):
+                server.resume(incident)
+
+    async def _loop(self, target: WatchTarget) -> None:
+        try:
+            await Scraping(target, self.how.interval_s, self).run()
+        except WhystallError as error:  # an address or a certificate that can never do
+            self.failed(target.name, time.time(), type(error).__name__, error.message)
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Watch until ``stop`` is set; then no more scrapes, and the looks that are under way come to their end."""
+        await stop.wait()
+        for loop in self._loops.values():
+            loop.cancel()
+        await asyncio.gather(*self._loops.values(), return_exceptions=True)
+        await asyncio.gather(*self._jobs)
+
+    # -- what comes in
+
+    def page(self, name: str, t: float, page: Page, keys: Sequence[SeriesKey]) -> None:
+        """A page of ``name`` came."""
+        if name in self.lookout.servers:
+            self.scrapes += 1
+            self._note(name)
+            self._start(self.lookout.take(name, t, page, keys))
+
+    def failed(self, name: str, t: float, error: str, text: str) -> None:
+        """A scrape of ``name`` gave no page."""
+        if name in self.lookout.servers:
+            self.failures += 1
+            self._note(name)
+            known = self.lookout.servers[name].error.partition(":")[0]
+            tell = self._log.debug if known == error else self._log.warning  # once, not with every scrape
+            tell("scrape failed", target=name, error=error, why=text)
+            self._start(self.lookout.fail(name, t, error, text))
+
+    def facts(self, name: str, facts: ServerFacts) -> None:
+        """What ``name`` says of itself."""
+        if name in self.lookout.servers:
+            self.lookout.servers[name].facts = facts
+
+    def _note(self, name: str) -> None:
+        self._asked.add(name)
+        if self._asked >= set(self._targets):
+            self.ready.set()
+
+    # -- looks
+
+    def _start(self, job: Job | None) -> None:
+        if job is not None:
+            task = asyncio.create_task(self._look(job))
+            self._jobs.add(task)
+            task.add_done_callback(self._jobs.discard)
+
+    async def _look(self, job: Job) -> None:
+        looked = await self._workers.look(job)
+        self.looks += 1
+        self._log.debug("looked", target=job.server, reason=job.reason, cost_s=looked.cost_s, error=looked.error)
+        for happening in self.lookout.looked(job, looked):
+            self._tell(happening)
+        server = self.lookout.servers.get(job.server)
+        for engine in server.engines.values() if server else ():
+            self.events.tell(Event("look", engine.id))
+
+    def _tell(self, happening: Happening) -> None:
+        incident = self._kept(happening)
+        self._log.info(
+            f"incident {happening.what}",
+            id=incident.id,
+            target=incident.target,
+            cause=incident.cause,
+            kind=incident.kind,
+        )
+        told = replace(happening, incident=incident)
+        self.events.tell(Event("happening", incident.engine_id, told))
+        for receive in self._receivers:
+            receive(told)
+
+    def _kept(self, happening: Happening) -> Incident:
+        incident = self.ledger.write(happening.incident)
+        found = self.lookout.engine(incident.engine_id)
+        if found is not None and found[1].course.incident is not None and not incident.ended:
+            found[1].course.incident = incident
+        return incident

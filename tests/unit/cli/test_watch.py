@@ -1,0 +1,53 @@
+import json
+
+import pytest
+
+from whystall.cli import run
+from whystall.cli.reading import Asked
+from whystall.cli.settings import Settings, TargetEntry
+from whystall.cli.watch import interval_of, listening, watched
+from whystall.errors import UsageError
+
+
+def test_names_and_addresses():
+    asked = Asked(settings=Settings(targets={"prod": TargetEntry(url="http://p:8000", slo="ttft_p95=1s")}))
+    (prod,) = watched(asked, ())
+    assert (prod.name, prod.target, prod.slo.ttft_p95_s) == ("prod", "http://p:8000", 1.0)
+    assert [one.name for one in watched(asked, ("prod", "http://q:1", "http://q:1/"))] == ["prod", "q-1", "q-1-3"]
+
+
+def test_nothing_to_watch_is_said():
+    with pytest.raises(UsageError, match="nothing to watch"):
+        watched(Asked(), ())
+
+
+@pytest.mark.parametrize(
+    ("text", "place"), [("127.0.0.1:9400", ("127.0.0.1", 9400)), ("[::1]:0", ("::1", 0)), ("off", ("", 0))]
+)
+def test_where_to_listen(text, place):
+    assert listening(text) == place
+
+
+@pytest.mark.parametrize("text", ["9400", "a:b", "a:99999", "a:²"])
+def test_no_place_to_listen(text):
+    with pytest.raises(UsageError, match="HOST:PORT"):
+        listening(text)
+
+
+def test_the_interval_is_asked_configured_or_usual():
+    assert interval_of(Asked(interval_s=2.0)) == 2.0
+    assert interval_of(Asked(settings=Settings(interval="10s"))) == 10.0
+    assert interval_of(Asked()) == 5.0
+
+
+def test_the_world_needs_a_token(capsys):
+    assert run(["watch", "http://127.0.0.1:1", "--listen", "0.0.0.0:0", "--json"]) == 2
+    assert "token" in json.loads(capsys.readouterr().out)["error"]
+
+
+def test_a_server_that_is_not_there_is_an_incident(capsys):
+    asked = ["watch", "http://127.0.0.1:1", "--listen", "off", "--for", "2s", "--interval", "100ms", "--json"]
+    assert run(asked) == 1
+    (line,) = capsys.readouterr().out.splitlines()
+    happening = json.loads(line)
+    assert (happening["what"], happening["incident"]["kind"]) == ("opened", "unreachable")

@@ -1,0 +1,38 @@
+from msgspec.structs import replace
+
+from whystall.model.diagnosis import Engine
+from whystall.model.incident import Happening, Incident, IncidentStep
+from whystall.model.text import Text
+from whystall.reports.incident_line import incident_line, lasted
+
+OPEN = Incident(
+    uid="u", id=3, key="a/limit", engine_id="a", target="http://a", engine=Engine(), kind="limit", state="open",
+    verdict="bottleneck", headline=Text("KV cache too small", "KV 缓存太小"), since=0.0, opened=30.0, updated=30.0,
+    steps=(IncidentStep("opened", 30.0, Text("x")),),
+)  # fmt: skip
+CLOSED = replace(OPEN, state="recovered", recovered=300.0, updated=330.0)
+
+
+def test_one_line_each():
+    assert incident_line(Happening("opened", OPEN), "en") == "00:00:30 OPENED #3 a: KV cache too small (since 00:00:00)"
+    assert (
+        incident_line(Happening("recovered", CLOSED), "en")
+        == "00:05:30 RECOVERED #3 a: KV cache too small (after 5 min)"
+    )
+    assert "已恢复" in incident_line(Happening("recovered", CLOSED), "zh")
+
+
+def test_warnings_are_called_so():
+    warning = replace(OPEN, state="warning", steps=())
+    assert " WARNING " in incident_line(Happening("opened", warning), "en")
+    assert " PASSED " in incident_line(Happening("recovered", replace(CLOSED, steps=())), "en")
+
+
+def test_a_silenced_one_says_why_and_nothing_moves_the_cursor():
+    line = incident_line(Happening("opened", replace(OPEN, silenced="maintenance", headline=Text("a\x1b[2Jb"))), "en")
+    assert "[maintenance]" in line
+    assert "\x1b" not in line
+
+
+def test_lengths():
+    assert [lasted(s).en for s in (5, 600, 9000)] == ["5 s", "10 min", "2.5 h"]

@@ -1,0 +1,71 @@
+import pytest
+
+from watched import START, Emulated
+from whystall.model.fleet import StoreState
+from whystall.service.view import engine_view, fleet
+
+
+def told(emulated: Emulated) -> list[tuple[str, str, str]]:
+    return [(h.what, h.incident.kind, h.incident.cause) for h in emulated.happened]
+
+
+def test_a_healthy_server_is_left_alone():
+    emulated = Emulated()
+    assert emulated.run(900) == []
+    assert emulated.looks <= 25  # a look a minute, and a few more
+
+
+def test_an_incident_opens_once_and_closes_when_it_ends():
+    emulated = Emulated("kv_capacity", at=300, until=500)
+    emulated.run(900)
+    assert told(emulated) == [("opened", "limit", "kv_capacity"), ("recovered", "limit", "kv_capacity")]
+    opened, closed = (h.incident for h in emulated.happened)
+    assert opened.since - START == pytest.approx(302, abs=8)
+    assert opened.opened - START < 345
+    assert closed.uid == opened.uid
+    assert 500 <= closed.recovered - START <= 600
+    assert [step.id for step in closed.steps] == ["began", "opened", "recovered"]
+    assert emulated.lookout.open_incidents() == []
+
+
+def test_slower_steps_are_not_over_while_they_last():
+    """A last minute without a past to compare with looks healthy; the time before the incident says otherwise."""
+    emulated = Emulated("gpu_throttle", at=300, until=600)
+    emulated.run(1200)
+    assert [what for what, _, _ in told(emulated)] == ["opened", "recovered"]
+    assert emulated.happened[-1].incident.recovered - START >= 600
+
+
+def test_a_server_that_does_not_answer_is_one_incident():
+    emulated = Emulated()
+    emulated.run(400, lambda t: not 200 < t <= 300)
+    assert [(what, kind) for what, kind, _ in told(emulated)] == [
+        ("opened", "unreachable"),
+        ("recovered", "unreachable"),
+    ]
+
+
+def test_a_lost_scrape_is_no_incident():
+    emulated = Emulated()
+    assert emulated.run(400, lambda t: int(t) not in (200, 205, 300)) == []
+
+
+def test_a_server_that_never_answered_is_named():
+    emulated = Emulated()
+    (happened,) = emulated.run(60, lambda _t: False)
+    assert "nothing answers" in happened.incident.headline.en
+    assert fleet(emulated.lookout, StoreState(""), 0.0).engines[0].condition == "unreachable"
+
+
+def test_the_views_show_the_incident():
+    emulated = Emulated("kv_capacity", at=300, until=900)
+    emulated.run(400)
+    (engine,) = fleet(emulated.lookout, StoreState(""), 0.0).engines
+    assert (engine.condition, engine.binding_limit) == ("incident", "kv_capacity")
+    assert engine.headroom.limit == "kv_blocks"
+    assert engine.headroom.left_ratio < 0.1
+    found = emulated.lookout.engine("a")
+    view = engine_view(*found, [])
+    assert [panel.id for panel in view.panels][:3] == ["requests", "kv", "tokens"]
+    assert view.onsets[0].id == "kv_capacity"
+    assert len(view.phases[0].values) == len(view.phases_t)

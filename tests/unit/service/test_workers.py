@@ -1,0 +1,30 @@
+import os
+import signal
+
+import psutil
+
+from watched import Emulated
+from whystall.service.look import Job
+from whystall.service.workers import Workers
+
+
+def job() -> Job:
+    emulated = Emulated("kv_capacity", at=60, until=900)
+    emulated.run(120)
+    server = emulated.lookout.servers["a"]
+    return Job("a", emulated.now, server._recording(0.0))
+
+
+async def test_a_worker_looks_and_one_that_is_killed_is_replaced():
+    asked = job()
+    with Workers(1) as workers:
+        assert (await workers.look(asked)).full["0"].diagnosis.causes[0].id == "kv_capacity"
+        (process,) = workers._pool._processes.values()
+        os.kill(process.pid, signal.SIGKILL)
+        psutil.wait_procs([psutil.Process(process.pid)] if psutil.pid_exists(process.pid) else [])
+        assert "killed" in (await workers.look(asked)).error
+        assert (await workers.look(asked)).full["0"].diagnosis.verdict == "bottleneck"
+
+
+async def test_without_processes_it_looks_here():
+    assert (await Workers(0).look(job())).full["0"].diagnosis.verdict == "bottleneck"
