@@ -1,4 +1,4 @@
-"""``whystall demo`` from the command line to its page, and what it says when it is wrong."""
+"""``whystall demo`` from the command line to its pages, and what it says when it is wrong."""
 
 import json
 import re
@@ -9,34 +9,54 @@ import msgspec
 import pytest
 
 from whystall.cli import demo, run
-from whystall.cli.incident import EMULATED, RECORDED, Incident, phases
+from whystall.cli.incident import RECORDED
+from whystall.loop import demonstration
+from whystall.loop.demonstration import AT_S, CAUSE, FLAG
+from whystall.model.fix import Fix
 from whystall.model.recording import Recording
+from whystall.model.text import Text
 
 
 @pytest.fixture(autouse=True)
 def faster(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same demos in less time."""
-    monkeypatch.setattr(demo, "EMULATED", msgspec.structs.replace(EMULATED, speed=4.0))
+    """The same replay in less time."""
     monkeypatch.setattr(demo, "RECORDED", msgspec.structs.replace(RECORDED, speed=10.0))
 
 
-@pytest.mark.parametrize(("arguments", "incident"), [([], EMULATED), (["--recording"], RECORDED)])
-def test_finds_what_it_planted(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], incident: Incident
-) -> None:
+def test_finds_fixes_and_proves_what_it_planted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page = tmp_path / "page.html"
-    assert run(["demo", *arguments, "-o", str(page)]) == 0
+    assert run(["demo", "-o", str(page)]) == 0
     seen = capsys.readouterr()
-    assert f"{incident.at_s:.0f} s" in seen.out.partition("BOTTLENECK")[0]
+    assert f"at {AT_S:.0f} s" in seen.out.partition("BOTTLENECK")[0]
+    assert "harms with" in seen.err  # the prediction, before the change
+    assert "WIN: " in seen.err
+    text = seen.out
+    assert "FIXED: kept: mean TTFT changed by" in text
+    assert "WIN after" in text
+    assert FLAG in text
+    *_, before_last, last = text.strip().splitlines()
+    found = re.search(rf"found {CAUSE} at ([\d.]+) s", before_last)
+    assert found, before_last
+    assert abs(float(found[1]) - AT_S) <= 8
+    assert last == f"Fixed and proven. The post-mortem: {tmp_path / 'page-postmortem.html'}"
+    assert embedded(page)["causes"][0]["id"] == CAUSE
+    told = (tmp_path / "page-postmortem.html").read_text()
+    for part in ("KV cache too small", "WIN", FLAG):
+        assert part in told
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["page-postmortem.html", "page.html"]
+
+
+def test_finds_what_was_recorded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = tmp_path / "page.html"
+    assert run(["demo", "--recording", "-o", str(page)]) == 0
+    seen = capsys.readouterr()
+    assert f"{RECORDED.at_s:.0f} s" in seen.out.partition("BOTTLENECK")[0]
     last = seen.out.strip().splitlines()[-1]
     found = re.search(r"found kv_capacity at ([\d.]+) s", last)
     assert found, last
-    assert abs(float(found[1]) - incident.at_s) <= 8
+    assert abs(float(found[1]) - RECORDED.at_s) <= 8
     assert str(page) in last
-    assert "Traceback" not in seen.err
-    diagnosis = embedded(page)
-    assert diagnosis["causes"][0]["id"] == incident.cause
-    assert diagnosis["target"].startswith("http://127.0.0.1:")
+    assert embedded(page)["target"].startswith("http://127.0.0.1:")
 
 
 def embedded(page: Path) -> dict:
@@ -44,16 +64,6 @@ def embedded(page: Path) -> dict:
     blocks = re.findall(r'<script type="application/json"[^>]*>(.*?)</script>', page.read_text(), re.DOTALL)
     decoded = [json.loads(block) for block in blocks]
     return next(block for block in decoded if isinstance(block, dict) and block.get("schema") == "whystall.diagnosis/1")
-
-
-def test_the_load_changes_in_length_only_and_lasts() -> None:
-    before, after = phases(EMULATED)
-    assert before.rate == after.rate
-    assert before.mix[0].output == after.mix[0].output
-    assert after.mix[0].prompt[0] > before.mix[0].prompt[1]
-    assert before.seconds * EMULATED.speed == EMULATED.at_s
-    assert (before.seconds + after.seconds) * EMULATED.speed > EMULATED.seconds
-    assert EMULATED.seconds / EMULATED.speed < 60
 
 
 def test_speaks_chinese(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -68,12 +78,18 @@ def test_says_so_where_it_did_not_find_it(
 
     healthy = read_recording(data / "recordings" / "healthy")
 
-    async def watch(_incident: Incident, _tell: Callable[[str], None], _show: object) -> Recording:
+    async def watch(_incident: object, _tell: Callable[[str], None], _show: object) -> Recording:
         return msgspec.structs.replace(healthy)
 
     monkeypatch.setattr(demo, "watch", watch)
-    assert run(["demo", "-o", str(tmp_path / "page.html")]) == demo.NOT_FOUND
+    assert run(["demo", "--recording", "-o", str(tmp_path / "page.html")]) == demo.NOT_FOUND
     assert "NOT found, the answer was healthy" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("state", ["rolled_back", "planned", "no_remedy", "healthy"])
+def test_only_a_proven_fix_of_the_right_flag_counts(state: str) -> None:
+    assert not demonstration.proven(Fix("x", state, Text("so")))  # type: ignore[arg-type]
+    assert not demonstration.found(Fix("x", state, Text("so")))  # type: ignore[arg-type]
 
 
 def test_a_page_that_cannot_be_written_is_refused_at_once(tmp_path: Path) -> None:

@@ -1,19 +1,23 @@
-"""``whystall demo``: a server runs into its limit under a live load, and is diagnosed while it does."""
+"""``whystall demo``: a server runs into its limit, is diagnosed, changed and proven right; and what was learnt is kept."""
 
 from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import click
 
+from whystall.loop.demonstration import AT_S, CAUSE, INTRODUCTION, Demonstrated, demonstrate, found, proven
 from whystall.model.diagnosis import Diagnosis
 from whystall.model.text import Text
 from whystall.pipeline import diagnose
 from whystall.reports import Finding, render
+from whystall.reports.fix import render_fix
+from whystall.reports.postmortem_text import render_postmortem
 
 from .collecting import shown_progress
-from .incident import EMULATED, RECORDED, Incident, watch
+from .incident import RECORDED, Incident, watch
 from .language import language
 from .options import LANG
 from .output import Output
@@ -28,6 +32,8 @@ _MISSED = Text(
     "在第 {at:.0f} 秒埋下 {planted}：未找到，给出的答案是 {found}。报告页面：{file}",
 )
 _ONSET = Text(" at {at:.1f} s", "，起点第 {at:.1f} 秒")
+_PROVEN = Text("Fixed and proven. The post-mortem: {file}", "已修复并验证。复盘：{file}")
+_UNPROVEN = Text("NOT fixed: {because}", "未修复：{because}")
 
 
 @click.command()
@@ -38,42 +44,72 @@ _ONSET = Text(" at {at:.1f} s", "，起点第 {at:.1f} 秒")
     type=click.Path(dir_okay=False, path_type=Path),
     default=Path("whystall-demo.html"),
     show_default=True,
-    help="Where the HTML report goes.",
+    help="Where the HTML report goes; the post-mortem goes beside it.",
 )
-@click.option("--recording", is_flag=True, help="A recording of a real server instead, replayed.")
+@click.option("--recording", is_flag=True, help="A recording of a real server instead, replayed: the diagnosis only.")
 @LANG
 def demo(file: Path, recording: bool, lang: str | None) -> int:
-    """Watch a server run into its limit, and see it found.
+    """Watch a server run into its limit, and see it found, fixed and proven.
 
-    Takes about half a minute. Needs no GPU and no network: the server is emulated on this machine, under a live load
-    that changes while it is looked at. Exits 0 when the planted cause was found.
+    Takes less than a minute and a half. Needs no GPU and no network: the server is emulated on this machine, in
+    emulated time. Exits 0 when the planted cause was found and its fix proven.
     """
     tongue = language(lang)
-    incident = RECORDED if recording else EMULATED
-    page, terminal = Output("html", tongue, file), Output("text", tongue)
-    page.check()
+    Output("html", tongue, file).check()
+    return _recorded(file, tongue) if recording else _emulated(file, tongue)
+
+
+def _recorded(file: Path, tongue: str) -> int:
     with shown_progress(tongue) as show:
-        seen = asyncio.run(watch(incident, lambda url: _introduce(incident, url, tongue), show))
+        seen = asyncio.run(watch(RECORDED, lambda url: _introduce(RECORDED, url, tongue), show))
     finding = diagnose(seen)
-    terminal.write(render(finding, "text", tongue, terminal.width, terminal.colour))
-    page.write(render(finding, "html", tongue))
-    click.echo("\n" + _outcome(incident, finding, file).in_(tongue))
-    return 0 if found(incident, finding.diagnosis) else NOT_FOUND
+    _report(finding, file, tongue)
+    click.echo("\n" + _outcome(finding, RECORDED.at_s, file).in_(tongue))
+    return 0 if is_planted(finding.diagnosis) else NOT_FOUND
 
 
 def _introduce(incident: Incident, url: str, lang: str) -> None:
     click.echo(incident.introduction.format(url=url, speed=incident.speed, at=incident.at_s).in_(lang))
 
 
-def found(incident: Incident, diagnosis: Diagnosis) -> bool:
+def _emulated(file: Path, tongue: str) -> int:
+    click.echo(INTRODUCTION.in_(tongue))
+    with TemporaryDirectory(prefix="whystall-demo-") as folder:
+        done = asyncio.run(demonstrate(Path(folder), lambda text: click.echo(text.in_(tongue), err=True)))
+    if done.finding is None:
+        return NOT_FOUND
+    _report(done.finding, file, tongue)
+    terminal = Output("text", tongue)
+    terminal.write("\n" + render_fix(done.fix, tongue, terminal.width, terminal.colour))
+    click.echo("\n" + _outcome(done.finding, AT_S, file).in_(tongue))
+    click.echo(_closed(done, file, tongue))
+    return 0 if found(done.fix) and proven(done.fix) else NOT_FOUND
+
+
+def _report(finding: Finding, file: Path, tongue: str) -> None:
+    page, terminal = Output("html", tongue, file), Output("text", tongue)
+    terminal.write(render(finding, "text", tongue, terminal.width, terminal.colour))
+    page.write(render(finding, "html", tongue))
+
+
+def _closed(done: Demonstrated, file: Path, tongue: str) -> str:
+    """Writes the post-mortem, and says where it is."""
+    if not proven(done.fix) or done.case is None:
+        return _UNPROVEN.format(because=done.fix.because).in_(tongue)
+    beside = file.with_name(f"{file.stem}-postmortem.html")
+    Output("html", tongue, beside).write(render_postmortem(done.case, "html", tongue))
+    return _PROVEN.format(file=beside).in_(tongue)
+
+
+def is_planted(diagnosis: Diagnosis) -> bool:
     """Whether the cause that was planted stands first."""
-    return diagnosis.verdict == "bottleneck" and bool(diagnosis.causes) and diagnosis.causes[0].id == incident.cause
+    return diagnosis.verdict == "bottleneck" and bool(diagnosis.causes) and diagnosis.causes[0].id == CAUSE
 
 
-def _outcome(incident: Incident, finding: Finding, file: Path) -> Text:
+def _outcome(finding: Finding, at_s: float, file: Path) -> Text:
     causes = finding.diagnosis.causes
     onset = causes[0].onset if causes else None
-    values = {"planted": incident.cause, "at": incident.at_s, "file": file}
-    if not found(incident, finding.diagnosis):
+    values = {"planted": CAUSE, "at": at_s, "file": file}
+    if not is_planted(finding.diagnosis):
         return _MISSED.format(found=causes[0].id if causes else finding.diagnosis.verdict, **values)
-    return _FOUND.format(found=incident.cause, onset=_ONSET.format(at=onset.seconds) if onset else "", **values)
+    return _FOUND.format(found=CAUSE, onset=_ONSET.format(at=onset.seconds) if onset else "", **values)

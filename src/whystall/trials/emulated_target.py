@@ -5,6 +5,7 @@ For tests, benchmarks and whoever wants to see the loop without waiting: an hour
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -93,7 +94,8 @@ class EmulatedTarget:
 
     async def plan(self, before: Snapshot, flags: Mapping[str, str]) -> Plan:
         after = changed(before.arguments, flags)
-        return Plan(before, after, " ".join(after), " ".join(before.arguments), dict(flags))
+        text, undo = (shlex.join(("emulate", *words)) for words in (after, before.arguments))
+        return Plan(before, after, text, undo, dict(flags))
 
     async def apply(self, plan: Plan) -> None:
         self._start(plan.after)

@@ -54,7 +54,7 @@ async def test_without_leave_nothing_is_changed(tmp_path: Path) -> None:
     fix = await run_loop(target, tmp_path, planted(remedy(SEATS, GOOD)), apply=False)
     assert (fix.state, fix.case, target.arguments) == ("planned", 0, ("--max-num-seqs", "8"))
     assert fix.change is not None
-    assert (fix.change.text, fix.change.undo) == ("--max-num-seqs 32", "--max-num-seqs 8")
+    assert (fix.change.text, fix.change.undo) == ("emulate --max-num-seqs 32", "emulate --max-num-seqs 8")
     assert list(tmp_path.iterdir()) == []
 
 

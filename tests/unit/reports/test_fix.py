@@ -60,5 +60,5 @@ async def test_a_dry_run_shows_the_exact_change(tmp_path: Path) -> None:
     fix = await run_loop(few_seats(), tmp_path, planted(remedy(SEATS, GOOD)), apply=False)
     text = render_fix(fix, "en", 80)
     assert text.startswith("PLANNED, NOTHING CHANGED")
-    assert "  --max-num-seqs 32\n" in text
+    assert "  emulate --max-num-seqs 32\n" in text
     assert "The proof" not in text

