@@ -1,4 +1,4 @@
-# make demo   the main job in under a minute: no GPU, and no network after the install
+# make demo   the main job in under 90 s: no GPU, and no network after the install
 # make test   the whole suite; installs what it needs
 # make check  style, types, layers, sizes
 # make bench  speed, accuracy, overhead: tables, appended to benchmarks/results/

@@ -7,6 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import click
+import msgspec
 
 from whystall.loop.demonstration import AT_S, CAUSE, INTRODUCTION, Demonstrated, demonstrate, found, proven
 from whystall.model.diagnosis import Diagnosis
@@ -80,7 +81,8 @@ def _emulated(file: Path, tongue: str) -> int:
         return NOT_FOUND
     _report(done.finding, file, tongue)
     terminal = Output("text", tongue)
-    terminal.write("\n" + render_fix(done.fix, tongue, terminal.width, terminal.colour))
+    shown = msgspec.structs.replace(done.fix, case=0)  # its book is gone when this ends
+    terminal.write("\n" + render_fix(shown, tongue, terminal.width, terminal.colour))
     click.echo("\n" + _outcome(done.finding, AT_S, file).in_(tongue))
     click.echo(_closed(done, file, tongue))
     return 0 if found(done.fix) and proven(done.fix) else NOT_FOUND

@@ -11,7 +11,7 @@ import click
 from whystall.errors import UsageError
 
 VERBS = {
-    "demo": "Watch a server run into its limit, and see it found.",
+    "demo": "Watch a server run into its limit, and see it found, fixed and proven.",
     "diagnose": "Say what limits a server or a recording, since when, and what to change.",
     "compare": "Say what differs between two servers or recordings, and what changed first.",
     "record": "Keep what a server says in a folder, to diagnose or replay later.",

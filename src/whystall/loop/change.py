@@ -37,8 +37,3 @@ def shown(change: Change) -> Change:
     return msgspec.structs.replace(
         change, saved="", before=mask_secrets(change.before), after=mask_secrets(change.after)
     )
-
-
-def flags_of(change: Change) -> str:
-    """The flags in words: ``--max-num-seqs 64``."""
-    return ", ".join(f"{flag} {value}" if value else f"without {flag}" for flag, value in change.flags.items())

@@ -19,7 +19,7 @@ from whystall.trials.actuators.actuator import Actuator, Snapshot
 from whystall.trials.journal import Journal
 from whystall.trials.lock import locked
 
-from .change import flags_of, shown
+from .change import shown
 
 _NOTHING = Text("no change of it was cut off", "没有被中断的更改")
 _STANDS = Text(
@@ -43,7 +43,7 @@ async def resume(actuator: Actuator, state: Path, store: Path | None, *, apply: 
         change = journal.open()
         if change is None:
             return _told_of_the_last(actuator, journal, store)
-        stands = _STANDS.format(change=flags_of(change), state=change.state, side=await _side(actuator, change))
+        stands = _STANDS.format(change=change.in_words, state=change.state, side=await _side(actuator, change))
         if not apply:
             return Fix(actuator.target, "planned", _HOW.format(stands=stands), change=shown(change))
         change = await _put_back(actuator, journal, change, "cut off, and put back by --resume")
@@ -56,7 +56,7 @@ def _told_of_the_last(actuator: Actuator, journal: Journal, store: Path | None) 
     """The book may not know yet what the journal knows: a run that was killed between the two."""
     change = journal.kept()
     if change is not None and _is_open(store, change):
-        because = _KEPT.format(change=flags_of(change), reason=change.reason)
+        because = _KEPT.format(change=change.in_words, reason=change.reason)
         _close(store, change, because, "kept")
         return Fix(actuator.target, "kept", because, change=shown(change), case=change.case)
     return Fix(actuator.target, "healthy", _NOTHING)
@@ -82,7 +82,7 @@ async def undo(actuator: Actuator, state: Path, store: Path | None, case: int, *
                 f"case {case} is not the last change of {actuator.target}",
                 f"Undo case {last.case} first: it was made on top of it.",
             )
-        values = {"change": flags_of(change), "case": case}
+        values = {"change": change.in_words, "case": case}
         if not apply:
             return Fix(actuator.target, "planned", _WOULD.format(undo=change.undo, **values), change=shown(change))
         if (await actuator.snapshot()).arguments != change.after:

@@ -40,6 +40,11 @@ class Change(msgspec.Struct, frozen=True):
     case: int = 0
 
     @property
+    def in_words(self) -> str:
+        """The flags as one says them: ``--max-num-seqs 64, without --enforce-eager``."""
+        return ", ".join(f"{flag} {value}" if value else f"without {flag}" for flag, value in self.flags.items())
+
+    @property
     def ended(self) -> bool:
         """Whether nothing is left to be done about it."""
         return self.state in ENDED

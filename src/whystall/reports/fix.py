@@ -110,7 +110,8 @@ def _change(change: Change, lang: str, width: int, color: bool, *, undoing: bool
     shown = (("undo", change.undo),) if undoing else (("change", change.text), ("undo", change.undo))
     text = ""
     for name, lines in shown:
-        text += printed(heading(_TITLES[name].in_(lang)), width, color)
+        what = f" ({clean(change.in_words)})" if name == "change" else ""
+        text += printed(heading(_TITLES[name].in_(lang) + what), width, color)
         text += "".join(f"  {clean(line)}\n" for line in lines.splitlines())
     return text
 

@@ -13,7 +13,6 @@ import whystall
 from loops import SEATS, planted, prediction, remedy
 from whystall import AutoPerformanceDiagnoser, Diagnoser, LoopConfig, diagnose
 from whystall.errors import Refused, UsageError
-from whystall.loop.change import flags_of
 from whystall.loop.opening import opened
 from whystall.model.recording import Recording
 from whystall.sources.files.recording import read_recording
@@ -90,4 +89,4 @@ def test_a_change_in_words() -> None:
     from whystall.model.change import Change
 
     change = Change("i", "t", "process", {"--a": "1", "--b": ""}, (), (), "", "", "")
-    assert flags_of(change) == "--a 1, without --b"
+    assert change.in_words == "--a 1, without --b"
