@@ -29,8 +29,8 @@ VERBS = {
     "cases": "Find, keep and learn from past incidents.",
     "explain": "Say what a cause, a flag of the server or a metric is.",
     "doctor": "Say what is installed, reachable and readable.",
-    "init": "Write a first whystall.toml.",
-    "export": "Write a diagnosis in the form that another tool reads.",
+    "init": "Write a first whystall.toml, and what Prometheus, Grafana, systemd or Kubernetes need.",
+    "export": "Write alert rules and dashboards for Prometheus and Grafana.",
     "mcp": "Serve the verbs that read to an assistant.",
 }
 
