@@ -19,6 +19,7 @@ from whystall.emulator.engine.workload import LengthClass
 from whystall.loop.diagnoser import AutoPerformanceDiagnoser
 from whystall.loop.opening import LoopConfig
 from whystall.model.fix import Fix
+from whystall.model.slo import Slo
 from whystall.trials.actuators.choose import kept_at
 from whystall.trials.actuators.managed import PROGRAM_VARIABLE, vllm_server
 from whystall.trials.actuators.process import KeptProcess
