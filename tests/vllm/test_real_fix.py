@@ -86,8 +86,9 @@ async def test_found_fixed_proven_and_undone(server: KeptProcess, cause: str, tm
         canary=True,
         load=CASES[cause][1],
         state=state,
-        block_s=30,
+        block_s=20,
         budget_s=3600,
+        slo=Slo(ttft_p95_s=3.0, itl_p95_s=1.0, e2e_p95_s=30.0),  # two cores: a larger batch is felt in every token
     )
     subject = AutoPerformanceDiagnoser(server.server.url, config, say=print)
     begun = time.time()
