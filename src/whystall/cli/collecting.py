@@ -23,6 +23,8 @@ from whystall.sources.live.collector import CollectSpec, Progress, collect
 from whystall.sources.log import read_log
 from whystall.sources.prometheus.question import is_question, parse_question
 from whystall.sources.prometheus.reader import read_prometheus
+from whystall.sources.ray.question import is_ray, parse_ray, ray_token
+from whystall.sources.ray.reader import read_ray
 
 from .reading import Reading
 
@@ -41,7 +43,7 @@ def recording_of(reading: Reading, lang: str) -> Recording:
     With a folder, a log and a command line that were named take the place of the folder's own. Raises what reading
     raises, and :class:`~whystall.errors.NotARecording` for a path that is not there.
     """
-    if is_question(reading.target):
+    if is_question(reading.target) or is_ray(reading.target):
         return _the_only(recordings_of(reading, lang))
     path = Path(reading.target)
     if path.exists():
@@ -64,16 +66,24 @@ def _the_only(recordings: dict[str, Recording]) -> Recording:
         return next(iter(recordings.values()))
     names = ", ".join(list(recordings)[:5])
     raise UsageError(
-        f"the selector finds {len(recordings)} servers, and one is wanted: {names}", "add instance=HOST:PORT to it"
+        f"the target names {len(recordings)} servers, and one is wanted: {names}",
+        "narrow it: ?instance=HOST:PORT of a Prometheus, ?deployment=NAME of a Ray cluster",
     )
 
 
 def recordings_of(reading: Reading, lang: str) -> dict[str, Recording]:
-    """As :func:`recording_of`, by server: a Prometheus tells of several."""
+    """As :func:`recording_of`, by server: a Prometheus or a Ray cluster tells of several."""
+    if is_ray(reading.target):
+        return _of_ray(reading)
     if not is_question(reading.target):
         return {reading.target: recording_of(reading, lang)}
     question = parse_question(reading.target)
     return asyncio.run(read_prometheus(question, reading.seconds, reading.access, reading.name))
+
+
+def _of_ray(reading: Reading) -> dict[str, Recording]:
+    access = reading.access.or_token(ray_token())
+    return asyncio.run(read_ray(parse_ray(reading.target), reading.seconds, reading.interval_s, access, reading.name))
 
 
 def _unanswered(reading: Reading, error: Unreachable) -> Recording:

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import click
 
-from whystall.cli.options import output_options
+from whystall.cli.fetching import fetched
+from whystall.cli.options import ACCESS, output_options, reading_options
 from whystall.cli.output import Output
+from whystall.cli.reading import Asked
 from whystall.errors import NotATrace, UsageError
 from whystall.model.duration import parse_duration
 from whystall.profiles.bytestream import ReadLimits
@@ -30,7 +32,7 @@ _TIMELINES = ("pytorch", "nsys")
 
 
 @click.command()
-@click.argument("files", nargs=-1, required=True, type=_FILE)
+@click.argument("named", metavar="FILES...", nargs=-1, required=True)
 @click.option(
     "--request", "request_id", metavar="ID", help="Follow one request, through a profile of the same time if given."
 )
@@ -41,9 +43,10 @@ _TIMELINES = ("pytorch", "nsys")
 @click.option("--ray", metavar="ADDRESS", help="Read the files by tasks of this Ray cluster.")
 @click.option("--no-shapes", is_flag=True, help="Leave out the second pass that needs recorded shapes.")
 @click.option("--max-bytes", type=click.IntRange(min=1), default=ReadLimits().max_bytes, help="Of text, of one file.")
+@reading_options(*ACCESS)
 @output_options(("text", "json", "markdown", "html"))
 def trace(
-    files: tuple[Path, ...],
+    named: tuple[str, ...],
     request_id: str | None,
     export: Path | None,
     window: str | None,
@@ -52,24 +55,27 @@ def trace(
     ray: str | None,
     no_shapes: bool,
     max_bytes: int,
+    asked: Asked,
     output: Output,
 ) -> int:
     """Say where a step's, a request's or a rank's time went.
 
     FILES (or folders of them) are recognised by content: PyTorch profiler JSON (one per rank), Nsight Systems SQLite,
-    Nsight Compute CSV, cProfile, speedscope, OpenTelemetry, Jaeger or Zipkin spans, a log with iteration lines.
+    Nsight Compute CSV, cProfile, speedscope, OpenTelemetry, Jaeger or Zipkin spans, a log with iteration lines, Ray's
+    timeline of tasks, which ray+http://host:8265 gives, too.
 
     whystall trace diff A B compares two profiles, kernel by kernel and step by step.
     """
     output.check()
-    files = _files(files)
     options = TraceOptions(read_patterns(patterns) if patterns else (), ReadLimits(max_bytes=max_bytes), not no_shapes)
-    if files[0] == Path("diff") and not files[0].exists():
-        return _diff(files[1:], options, output)
-    if request_id is not None:
-        return _request(files, request_id, options, export, output)
-    _write_exports(files, options, export, window, tensorboard)
-    _write(report_of(files, options, ray), output)
+    with fetched(named, asked) as given:
+        files = _files(given)
+        if files[0] == Path("diff") and not files[0].exists():
+            return _diff(files[1:], options, output)
+        if request_id is not None:
+            return _request(files, request_id, options, export, output)
+        _write_exports(files, options, export, window, tensorboard)
+        _write(report_of(files, options, ray), output)
     return 0
 
 

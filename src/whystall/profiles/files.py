@@ -47,6 +47,7 @@ _SPANS = {
 # The other readers of files that are no timeline: format to module, function and field of the report.
 _OTHERS = {
     "iterations": ("iterations", "read_iteration_log", "iterations"),
+    "ray_tasks": ("ray_tasks", "read_ray_tasks", "tasks"),
     "pstats": ("call_profiles", "read_pstats", "calls"),
     "speedscope": ("call_profiles", "read_speedscope", "calls"),
 }

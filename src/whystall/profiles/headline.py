@@ -103,6 +103,8 @@ def _other(files: Sequence[FileReport]) -> Text:
             return Text(
                 "{n} kernels; the longest, {name}, is bound by {bound}.", "{n} 个内核；最长的 {name} 受限于 {bound}。"
             ).format(n=len(file.counters.kernels), name=kernel.name[:60], bound=kernel.bound or "?")
+        if file.tasks is not None:
+            return file.tasks.text
         if file.iterations is not None:
             top_phase = max(file.iterations.phases, key=lambda row: row.seconds)
             return Text(

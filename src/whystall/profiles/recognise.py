@@ -15,12 +15,12 @@ _NCU = re.compile(rb'"Kernel Name"|==PROF==|Kernel Name,')
 
 KNOWN = (
     "PyTorch profiler JSON, Nsight Systems SQLite, Nsight Compute CSV or .ncu-rep, cProfile, speedscope, OpenTelemetry "
-    "JSON or protobuf, Jaeger JSON, Zipkin JSON, a vLLM log with iteration lines"
+    "JSON or protobuf, Jaeger JSON, Zipkin JSON, a vLLM log with iteration lines, Ray's timeline of tasks"
 )
 
 
 def recognise(path: Path) -> str:
-    """One of ``pytorch nsys ncu ncu_report pstats speedscope otlp otlp_protobuf jaeger zipkin iterations``.
+    """One of ``pytorch nsys ncu ncu_report pstats speedscope otlp otlp_protobuf jaeger zipkin iterations ray_tasks``.
 
     Raises :class:`NotATrace` for anything else, with what to do for files that need a conversion.
     """
@@ -53,6 +53,7 @@ def _json(text: bytes) -> str | None:
     if text[:1] not in (b"{", b"["):
         return None
     for needle, kind in (
+        (b'"task:execute"', "ray_tasks"),
         (b'"traceEvents"', "pytorch"),
         (b'"resourceSpans"', "otlp"),
         (b"speedscope.app", "speedscope"),

@@ -13,6 +13,7 @@ from .call_profiles import CallSummary
 from .iterations import IterationSummary
 from .ncu import CounterSummary
 from .ranks import RankCollectives, RankComparison
+from .ray_tasks import TaskSummary
 from .spans import Span, SpanSummary
 from .summary import TraceSummary
 
@@ -27,6 +28,7 @@ class FileReport(msgspec.Struct, frozen=True):
     calls: CallSummary | None = None
     spans: SpanSummary | None = None
     iterations: IterationSummary | None = None
+    tasks: TaskSummary | None = None
     warnings: tuple[InputWarning, ...] = ()
 
 

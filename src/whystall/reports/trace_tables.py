@@ -12,6 +12,7 @@ from whystall.profiles.summary import TraceSummary
 
 from .figures import number
 from .trace_other_tables import calls_sheets, counters_sheets, iterations_sheets, rank_sheets, spans_sheets
+from .trace_ray import ray_task_sheets
 from .trace_sheet import TOP, Sheet, ns, rate, share, size
 
 _ALONE = "one_rank"  # not true where other ranks' files were given
@@ -73,7 +74,7 @@ def _timeline_sheets(file: FileReport, lang: str) -> list[Sheet]:
     return [*found, *_path(summary, lang), *_roofline(summary, lang), *_memory(summary, lang)]
 
 
-_OF_A_FILE = (_timeline_sheets, counters_sheets, calls_sheets, spans_sheets, iterations_sheets)
+_OF_A_FILE = (_timeline_sheets, counters_sheets, calls_sheets, spans_sheets, iterations_sheets, ray_task_sheets)
 
 
 def _sheet(

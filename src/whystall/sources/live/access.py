@@ -33,6 +33,10 @@ class Access(msgspec.Struct, frozen=True):
         """The values that must never be shown."""
         return tuple(text for text in (self.token, *(value for _, value in self.headers)) if text)
 
+    def or_token(self, token: str) -> Access:
+        """The same with ``token`` where there is none."""
+        return self if self.token else msgspec.structs.replace(self, token=token)
+
     def check(self) -> None:
         """Raises UsageError where a header could not be sent; a line break would add headers of its own."""
         for text in (self.token, *(part for pair in self.headers for part in pair)):

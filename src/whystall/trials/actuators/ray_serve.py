@@ -19,6 +19,7 @@ from whystall.sources.dialects.vllm_flags import SWITCHES
 from whystall.sources.live.access import Access
 from whystall.sources.live.address import Address
 from whystall.sources.live.http import Answer, Session
+from whystall.sources.ray.engine_arguments import words_of
 
 from .actuator import Plan, Readiness, Snapshot
 from .spec import RayServeSpec
@@ -45,7 +46,7 @@ class RayServe:
     async def snapshot(self) -> Snapshot:
         """The application's configuration; its engine's arguments as a command line."""
         saved = await self._deployed()
-        return Snapshot(_words(self._engine(saved)), msgspec.json.encode(saved, order="sorted").decode())
+        return Snapshot(words_of(self._engine(saved)), msgspec.json.encode(saved, order="sorted").decode())
 
     async def plan(self, before: Snapshot, flags: Mapping[str, str]) -> Plan:
         """The PUT and the part of its body that differs."""
@@ -54,7 +55,7 @@ class RayServe:
         old, new = self._engine(saved), self._engine(wanted)
         if old == new:
             raise UsageError(f"{self.spec.application} has these engine_kwargs already", "There is nothing to change.")
-        return Plan(before, _words(new), self._request(new), self._request(old), dict(flags))
+        return Plan(before, words_of(new), self._request(new), self._request(old), dict(flags))
 
     def _request(self, engine: dict[str, Any]) -> str:
         body = msgspec.json.format(msgspec.json.encode(engine), indent=2).decode()
@@ -179,18 +180,6 @@ def _config(name: str, application: dict[str, Any]) -> dict[str, Any]:
 def _model_id(config: dict[str, Any]) -> str:
     loading = config.get("model_loading_config")
     return str(loading.get("model_id", "")) if isinstance(loading, dict) else ""
-
-
-def _words(engine: Mapping[str, Any]) -> tuple[str, ...]:
-    """``engine_kwargs`` as the same flags on a command line."""
-    words: list[str] = []
-    for name, value in sorted(engine.items()):
-        flag = f"--{name.replace('_', '-')}"
-        if isinstance(value, bool):
-            words.append(flag if value else f"--no-{flag[2:]}")
-        else:
-            words += [flag, value if isinstance(value, str) else msgspec.json.encode(value).decode()]
-    return tuple(words)
 
 
 def _typed(value: str) -> Any:

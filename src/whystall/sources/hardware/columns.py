@@ -1,0 +1,28 @@
+"""Series of exporters to the columns of GPUs and host that a server's own host would give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from whystall.model.recording import GpuColumns, HostColumns, SeriesTable
+from whystall.sources.gpu import GpuRow, gpu_columns
+from whystall.sources.host import HostRow, host_columns
+
+from . import dcgm, nodes, ray_node
+
+
+def gpu_of(table: SeriesTable) -> GpuColumns | None:
+    """The GPUs in a table of one host: DCGM's fields, else Ray's; None where it has neither."""
+    rows: list[GpuRow] = dcgm.gpu_rows(table) or ray_node.gpu_rows(table)
+    return gpu_columns(rows)
+
+
+def host_of(table: SeriesTable) -> HostColumns | None:
+    """The host in a table of one host: node_exporter's series with cAdvisor's, else Ray's; None where it has none."""
+    rows: list[HostRow] = nodes.host_rows(table) or ray_node.host_rows(table)
+    return host_columns(rows)
+
+
+def is_hardware(names: Iterable[str]) -> bool:
+    """Whether any of the names is one that is read here."""
+    return any(name.startswith(("DCGM_FI_", "node_", "container_", "ray_node_")) for name in names)
