@@ -10,6 +10,7 @@ from whystall.errors import NotATrace
 from whystall.profiles.files import TraceOptions, report_of
 from whystall.profiles.ray_tasks import summarise_tasks
 from whystall.profiles.recognise import recognise
+from whystall.reports.trace_ray import ray_task_sheets
 from whystall.reports.trace_text import render_trace
 
 
@@ -24,6 +25,7 @@ def test_a_real_timeline(shared):
     report = report_of([path], TraceOptions())
     tasks = report.files[0].tasks
     assert tasks.tasks == 12
+    assert [sheet.id for sheet in ray_task_sheets(report.files[0], "zh")] == ["tasks", "nodes"]
     by_name = {row.function: row for row in tasks.functions}
     assert by_name["task"].count == 8
     events = [e for e in json.loads(path.read_text()) if e["name"] == "task:execute"]
