@@ -54,7 +54,8 @@ def test_what_is_withheld_are_faults_of_the_catalogue() -> None:
 
 
 def test_the_record_says_which_limit_bound() -> None:
-    assert limits_that_bound(FACTS) == {"kv_capacity", "overload"}
+    assert limits_that_bound(FACTS) == {"kv_capacity"}  # overload is what is left when nothing else bound
+    assert limits_that_bound(FACTS | {"short_share": 0.0}) == {"overload"}
     assert limits_that_bound(FACTS | {"seats_share": 0.9, "short_share": 0.0, "waiting_end": 3.0}) == {"seat_cap"}
     assert limits_that_bound(FACTS | {"waiting_share": 0.0}) == set()
 
