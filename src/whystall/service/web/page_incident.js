@@ -1,0 +1,85 @@
+// One incident: its course, the chain of causes, what to change, what was tried.
+import { link } from "./address.js";
+import { Failure, address, get } from "./api.js";
+import { onsetMarks } from "./charts.js";
+import * as part from "./diagnosis.js";
+import { facts, h, section } from "./dom.js";
+import { moment } from "./figures.js";
+import { lasted } from "./page_incidents.js";
+import { remedySection } from "./remedies.js";
+import { trialSection } from "./trial.js";
+import { badge, tone } from "./verdict.js";
+import { causeTitle, say, sayOr, text } from "./words.js";
+
+// What may be missing without making the page useless.
+const maybe = async (asked) => {
+  try { return await asked; } catch (error) {
+    if (error instanceof Failure && error.status !== 401) return null;
+    throw error;
+  }
+};
+
+const answer = (incident) => h("div", { class: `answer ${tone(incident.state)}` },
+  h("p", { class: "verdict" }, badge(incident.state, "state")), h("h1", { class: "headline" }, text(incident.headline)),
+  text(incident.first_step) && h("p", {}, h("strong", {}, say("do_first"), say("colon")), text(incident.first_step)),
+  incident.forecast && h("p", {}, `◔ ${text(incident.forecast.text)}`),
+  incident.silenced && h("p", {}, say("silenced", { why: incident.silenced })));
+
+const course = (incident) => section(say("course"), h("ol", { class: "course" }, incident.steps.map((step) => h("li", {},
+  h("time", { datetime: new Date(step.at * 1000).toISOString() }, moment(step.at)),
+  h("strong", {}, sayOr(`step_${step.id}`, step.id)), h("span", {}, text(step.text))))));
+
+// The engine's charts, where they still reach back to the incident.
+const charts = (page, incident, view) => {
+  if (!view || !view.t.length || view.t[view.t.length - 1] < incident.since) return null;
+  const marks = incident.recovered === null ? onsetMarks(view.onsets)
+    : [{ at: incident.since, low: incident.since, high: incident.since, label: say("began") },
+      { at: incident.recovered, low: incident.recovered, high: incident.recovered, label: say("recovered_at") }];
+  return section(say("timeline"), h("p", { class: "note" }, say("charts_now"), " ", say("chart_keys")),
+    h("div", { class: "charts" }, page.charts.cards(view.panels, view.t, marks)));
+};
+
+export const postmortemLink = (id) => h("a", { class: "action", href: address(`cases/${id}/postmortem`), target: "_blank", rel: "noopener" }, say("postmortem"));
+
+const kept = (incident) => (incident.case > 0
+  ? h("p", { class: "actions" }, h("a", { class: "action", href: link("case", incident.case) }, say("case_link", { id: incident.case })), " ", postmortemLink(incident.case))
+  : h("p", { class: "muted" }, say("not_kept")));
+
+const trial = (incident, found) => (found?.trial ? trialSection(found)
+  : section(say("trial"), h("p", { class: "muted" }, say("trial_none", { target: incident.target }))));
+
+const remedies = (page, incident, found) => {
+  const listed = incident.diagnosis?.remedies ?? [], predicted = found?.prediction;
+  const withPrediction = listed.map((one) => (predicted && found.remedy?.id === one.id ? { ...one, prediction: predicted } : one));
+  return remedySection(page, incident.engine_id, withPrediction, causeTitle);
+};
+
+export const incidentPage = {
+  gone: "incident_gone",
+  title: (page) => say("incident_title", { id: page.route.id }),
+  load: async (page) => {
+    const how = { signal: page.signal };
+    const incident = await get(`incidents/${encodeURIComponent(page.route.id)}`, how);
+    const [view, found] = await Promise.all([
+      maybe(get(`engines/${encodeURIComponent(incident.engine_id)}`, how)), incident.case > 0 ? maybe(get(`cases/${incident.case}`, how)) : null]);
+    return { incident, view, found };
+  },
+  draw: (page, { incident, view, found }) => [
+    h("p", { class: "crumb" }, h("a", { href: link("incidents") }, say("incidents")), ` / #${incident.id}`),
+    answer(incident),
+    facts([
+      [say("col_engine"), h("a", { href: link("engine", incident.engine_id) }, incident.engine_id)],
+      [say("model"), incident.engine.model],
+      [say("kind_of"), sayOr(`kind_${incident.kind}`, incident.kind)],
+      [say("began"), moment(incident.since)], [say("opened_at"), moment(incident.opened)],
+      [say("recovered_at"), incident.recovered === null ? "" : moment(incident.recovered)], [say("lasted"), lasted(incident)],
+    ], "facts wide"),
+    kept(incident),
+    course(incident),
+    charts(page, incident, view),
+    incident.diagnosis ? [part.impact(incident.diagnosis), part.causes(incident.diagnosis)] : h("p", { class: "muted" }, say("no_incident_diagnosis")),
+    remedies(page, incident, found),
+    trial(incident, found),
+    incident.diagnosis && [part.ruledOut(incident.diagnosis.ruled_out), part.coverage(incident.diagnosis.coverage), part.evidence(incident.diagnosis)],
+  ],
+};

@@ -1,0 +1,53 @@
+// All incidents, the newest first.
+import { keep, link } from "./address.js";
+import { get } from "./api.js";
+import { h, table } from "./dom.js";
+import { duration, moment } from "./figures.js";
+import { badge } from "./verdict.js";
+import { causeTitle, say, sayOr, text } from "./words.js";
+
+const STATES = ["open", "warning", "recovered"];
+
+export const lasted = (incident) => {
+  const time = duration(Math.round(Math.max(0, (incident.recovered ?? incident.updated) - incident.since)));
+  return incident.recovered === null ? say("lasts", { time }) : time;
+};
+
+export const incidentRows = (incidents, withEngine = true) => {
+  const columns = ["col_state", "col_headline", ...(withEngine ? ["col_engine"] : []), "began", "lasted"];
+  return table(say("incidents_title"), columns.map((key) => ({ title: say(key) })), incidents.map((one) => [
+    badge(one.state, "state"),
+    [h("a", { class: "name", href: link("incident", one.id), "data-key": `incident ${one.id}` }, text(one.headline)),
+      h("p", { class: "muted" }, `#${one.id} · ${one.cause ? causeTitle(one.cause) : sayOr(`kind_${one.kind}`, one.kind)}`,
+        one.silenced && ` · ${say("silenced", { why: one.silenced })}`)],
+    ...(withEngine ? [h("a", { href: link("engine", one.engine_id) }, one.engine_id)] : []),
+    moment(one.since), lasted(one),
+  ]));
+};
+
+const picker = (page) => page.keep("picker", () => {
+  const node = h("select", { "data-key": "incidents show" }, [["", say("all")], ...STATES.map((state) => [state, say(`state_${state}`)])]
+    .map(([value, words]) => h("option", { value }, words)));
+  node.value = page.query.get("show") ?? "";
+  node.addEventListener("change", () => {
+    page.query.set("show", node.value);
+    keep({ show: node.value });
+    page.redraw();
+  });
+  return h("form", { class: "tools" }, h("label", {}, h("span", {}, say("show_state")), node));
+});
+
+export const incidentsPage = {
+  title: () => say("incidents_title"),
+  load: (page) => {
+    page.query ??= page.route.query;
+    return get("incidents", { signal: page.signal });
+  },
+  wants: (page, event) => event.name !== "look",
+  draw: (page, { incidents }) => {
+    const head = h("h1", {}, say("incidents_title"));
+    if (!incidents.length) return [head, h("div", { class: "empty" }, h("p", { class: "big" }, say("incidents_none")), h("p", { class: "muted" }, say("incidents_none_hint")))];
+    const state = page.query.get("show") ?? "", found = incidents.filter((one) => !state || one.state === state);
+    return [head, picker(page), found.length ? incidentRows(found) : h("p", { class: "empty" }, say("incidents_no_match", { state: say(`state_${state}`) }))];
+  },
+};
