@@ -23,7 +23,7 @@ def postmortem_html(page: Postmortem) -> str:
             lang="zh-CN" if page.lang == "zh" else "en",
             say=functools.partial(_said, page.lang),
             version=__version__,
-            policy=_policy(),
+            policy=page_policy(),
             style=Markup(_style()),
             script=Markup(asset("postmortem.js")),
         )
@@ -40,6 +40,7 @@ def _style() -> str:
 
 
 @functools.cache
-def _policy() -> str:
+def page_policy() -> str:
+    """The Content-Security-Policy of a post-mortem: script and style by their hashes, and nothing from anywhere."""
     sources = f"style-src '{hashed(_style())}'; script-src '{hashed(asset('postmortem.js'))}'"
     return f"default-src 'none'; {sources}; img-src data:; base-uri 'none'; form-action 'none'"

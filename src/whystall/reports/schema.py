@@ -15,6 +15,7 @@ from whystall.model.capacity import Capacity
 from whystall.model.case import Case, CaseExport, CaseList, SimilarCases, both_schema_hook
 from whystall.model.checkup import Checkup
 from whystall.model.comparison import Comparison
+from whystall.model.dashboard import Catalogue, TraceFiles, WhatIfForm
 from whystall.model.diagnosis import Diagnosis
 from whystall.model.explanation import Explanation
 from whystall.model.failure import Failure
@@ -30,10 +31,13 @@ from whystall.profiles.diff import TraceDiff
 from whystall.profiles.report import TraceReport
 from whystall.profiles.request_timeline import RequestTimeline
 
+from .trace_page import TracePage
+
 NOUNS: dict[str, type[msgspec.Struct]] = {
     "case": Case,
     "case_export": CaseExport,
     "cases": CaseList,
+    "catalogue": Catalogue,
     "compare": Comparison,
     "diagnosis": Diagnosis,
     "doctor": Checkup,
@@ -51,9 +55,12 @@ NOUNS: dict[str, type[msgspec.Struct]] = {
     "stress": Capacity,
     "trace": TraceReport,
     "trace_diff": TraceDiff,
+    "trace_files": TraceFiles,
+    "trace_page": TracePage,
     "trace_request": RequestTimeline,
     "trial": Trial,
     "whatif": WhatIf,
+    "whatif_form": WhatIfForm,
 }
 BOTH_LANGUAGES = ("case_export",)  # whose texts are objects: another book's reader may speak another language
 FOLDER = Path(__file__).parent / "schemas"

@@ -110,7 +110,7 @@ const axes = (panel) => [
   { stroke: colour("muted"), grid: { show: false }, ticks: { stroke: colour("line"), size: 5 }, size: 30, gap: 4, space: 76,
     font: font(400, 11.5), values: (u, marks) => marks.map(clock) },
   { stroke: colour("muted"), grid: { stroke: colour("line"), width: 1 }, ticks: { show: false }, size: 62, gap: 6, space: 34,
-    font: font(400, 11.5), values: (u, marks) => marks.map((mark) => figure(mark, panel.unit)) },
+    font: font(400, 11.5), values: (u, marks) => marks.map((mark) => figure(mark, panel.unit === "tok/s" ? "" : panel.unit)) },
 ];
 
 const options = (drawn, width) => ({

@@ -67,13 +67,17 @@ const nameCell = (engine) => [
   h("p", { class: "muted" }, [engine.engine.model, engine.engine.version && `${engine.engine.name} ${engine.engine.version}`].filter(Boolean).join(" · ") || engine.target),
 ];
 
-const answerCell = (engine) => [
-  engine.binding_limit && h("p", { class: "binds" }, causeTitle(engine.binding_limit)),
-  h("p", {}, engine.condition === "unreachable" && engine.error ? engine.error : text(engine.headline)),
-  engine.since !== null && h("p", { class: "muted" }, say("since_time", { time: moment(engine.since) })),
-  engine.forecast && h("p", { class: "forecast" }, `◔ ${text(engine.forecast.text)}`),
-  engine.silenced && h("p", { class: "muted" }, say("silenced", { why: engine.silenced })),
-];
+const answerCell = (engine) => {
+  const headline = engine.condition === "unreachable" && engine.error ? engine.error : text(engine.headline);
+  const binds = engine.binding_limit ? causeTitle(engine.binding_limit) : "", ahead = engine.forecast ? text(engine.forecast.text) : "";
+  return [
+    binds && !headline.startsWith(binds) && h("p", { class: "binds" }, binds),
+    h("p", {}, headline),
+    engine.since !== null && h("p", { class: "muted" }, say("since_time", { time: moment(engine.since) })),
+    ahead && ahead !== headline && h("p", { class: "forecast" }, `◔ ${ahead}`),
+    engine.silenced && h("p", { class: "muted" }, say("silenced", { why: engine.silenced })),
+  ];
+};
 
 const headroomCell = ({ headroom }) => {
   if (!headroom) return h("span", { class: "muted" }, say("headroom_none"));

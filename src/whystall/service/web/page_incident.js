@@ -45,8 +45,8 @@ const kept = (incident) => (incident.case > 0
   ? h("p", { class: "actions" }, h("a", { class: "action", href: link("case", incident.case) }, say("case_link", { id: incident.case })), " ", postmortemLink(incident.case))
   : h("p", { class: "muted" }, say("not_kept")));
 
-const trial = (incident, found) => (found?.trial ? trialSection(found)
-  : section(say("trial"), h("p", { class: "muted" }, say("trial_none", { target: incident.target }))));
+const trial = (found) => (found?.trial ? trialSection(found)
+  : section(say("trial"), h("p", { class: "muted" }, say("trial_none"))));
 
 const remedies = (page, incident, found) => {
   const listed = incident.diagnosis?.remedies ?? [], predicted = found?.prediction;
@@ -79,7 +79,7 @@ export const incidentPage = {
     charts(page, incident, view),
     incident.diagnosis ? [part.impact(incident.diagnosis), part.causes(incident.diagnosis)] : h("p", { class: "muted" }, say("no_incident_diagnosis")),
     remedies(page, incident, found),
-    trial(incident, found),
+    trial(found),
     incident.diagnosis && [part.ruledOut(incident.diagnosis.ruled_out), part.coverage(incident.diagnosis.coverage), part.evidence(incident.diagnosis)],
   ],
 };

@@ -2,7 +2,7 @@
 import { post } from "./api.js";
 import { link } from "./address.js";
 import { facts, h, section, table } from "./dom.js";
-import { change, clock, duration, figure, probability } from "./figures.js";
+import { change, clock, duration, figure } from "./figures.js";
 import { say, sayOr, text } from "./words.js";
 
 const LOWER_IS_BETTER = new Set(["ttft_mean", "ttft_p95", "itl_mean", "itl_p95", "e2e_p95", "preemptions"]);
@@ -37,9 +37,7 @@ export const predictionTable = (prediction) => {
 };
 
 export const predictionText = (prediction) => [
-  h("p", { class: "advice" }, h("strong", {}, say(`advice_${prediction.advice}`)), " ",
-    say("whatif_chances", { meets: probability(prediction.p_meets), harm: probability(prediction.p_harm) })),
-  h("p", {}, text(prediction.because)),
+  h("p", { class: "advice" }, h("strong", {}, say(`advice_${prediction.advice}`), say("colon")), text(prediction.because)),
   text(prediction.binds_next.text) && h("p", {}, h("span", { class: "muted" }, say("whatif_next"), say("colon")), text(prediction.binds_next.text)),
 ];
 
@@ -95,4 +93,4 @@ const remedyCard = (page, engine, remedy, titleOf) => {
 // `engine`: whose window a prediction is made on, "" where there is none.
 export const remedySection = (page, engine, remedies, titleOf) => remedies.length > 0 && section(say("remedies"),
   remedies.map((remedy) => remedyCard(page, engine, remedy, titleOf)),
-  engine && h("p", {}, h("a", { href: link("whatif", engine) }, say("try_whatif"))));
+  engine && h("p", { class: "actions" }, h("a", { class: "action", href: link("whatif", engine) }, say("try_whatif"))));

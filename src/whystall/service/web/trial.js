@@ -14,14 +14,14 @@ const predicted = (prediction, metric) => {
   return found ? `${change(found.mid)} (${change(found.low)} – ${change(found.high)})` : "–";
 };
 
-const effects = (trial, prediction) => table(say("predicted_and_measured"), [say("whatif_metric"), "A", "B", say("change"), say("whatif_interval"), say("whatif_predicted")]
+const effects = (trial, prediction) => table(say("predicted_and_measured"), [say("whatif_metric"), "A", "B", say("change"), say("trial_interval"), say("whatif_predicted")]
   .map((title, i) => ({ title, right: i > 0 })), trial.effects.map((effect) => [
   [sayOr(`m_${effect.metric}`, effect.metric), effect.metric === trial.primary && " ★"], figure(effect.a, effect.unit), figure(effect.b, effect.unit),
   h("strong", {}, amount(effect.mid, effect.scale)), range(effect.low, effect.high, effect.scale), predicted(prediction, effect.metric),
 ]));
 
 const guards = (trial) => trial.guards.length > 0 && [h("h4", {}, say("guards")), table(say("guards"),
-  [say("whatif_metric"), say("worse"), say("margin"), say("verdict")].map((title, i) => ({ title, right: i === 1 || i === 2 })),
+  [say("whatif_metric"), say("worse_by"), say("margin"), say("verdict")].map((title, i) => ({ title, right: i === 1 || i === 2 })),
   trial.guards.map((guard) => [sayOr(`m_${guard.metric}`, guard.metric), range(guard.harm_low, guard.harm_high, guard.scale), amount(guard.margin, guard.scale),
     say(`guard_${guard.verdict}`)]))];
 

@@ -23,8 +23,6 @@ const WORDS = {
   nothing_here: ["There is no page at this address.", "此地址没有页面。"],
   to_fleet: ["To the fleet", "回到总览"],
   made_by: ["whystall {version} · watching since {time}", "whystall {version} · 自 {time} 起监视"],
-  error: ["That did not work", "出错了"],
-  close: ["Close", "关闭"],
   // failures
   not_reachable: ["The whystall service does not answer.", "whystall 服务没有响应。"],
   not_reachable_hint: ["Check that `whystall watch` runs, and the network between.", "请检查 `whystall watch` 是否在运行，以及网络是否通畅。"],
@@ -37,7 +35,7 @@ const WORDS = {
   token_send: ["Enter", "确定"],
   token_wrong: ["That token was refused.", "令牌被拒绝。"],
   // time
-  ago: ["{time} ago", "{time}前"],
+  ago: ["{time} ago", "{time} 前"],
   a_moment: ["a moment", "片刻"],
   since_time: ["since {time}", "自 {time}"],
   // conditions
@@ -46,7 +44,7 @@ const WORDS = {
   verdict_unknown: ["could not tell", "无法判断"],
   verdict_starting: ["not looked at yet", "尚未诊断"],
   verdict_unreachable: ["unreachable", "无法访问"],
-  verdict_warning: ["healthy, but not for long", "健康，但将出问题"],
+  verdict_warning: ["warning", "预警"],
   // fleet
   fleet_title: ["Fleet", "总览"],
   fleet_count: ["{count} engines", "{count} 个引擎"],
@@ -81,7 +79,6 @@ const WORDS = {
   show_more: ["Show {count} more", "再显示 {count} 个"],
   silenced: ["silenced: {why}", "已静默：{why}"],
   spark_said: ["{name}: {low} to {high}, now {last}", "{name}：{low} 至 {high}，当前 {last}"],
-  no_values: ["{name}: nothing seen", "{name}：未见数据"],
   store_error: ["The store cannot be written: {why}. {held} records wait in memory.", "存储无法写入：{why}。{held} 条记录暂存于内存。"],
   // engine
   engine_gone: ["This engine is not watched (any more).", "此引擎未被监视（或已移除）。"],
@@ -108,7 +105,6 @@ const WORDS = {
   do_first: ["Do first", "首先"],
   all_evidence: ["All evidence ({count})", "全部证据（{count}）"],
   also_ruled_out: ["Show all {count} that were ruled out", "显示全部 {count} 项已排除的原因"],
-  not_emulated: ["not asked", "未验证"],
   // incidents
   incidents_title: ["Incidents", "事件"],
   incidents_none: ["No incident so far.", "目前没有事件。"],
@@ -154,7 +150,7 @@ const WORDS = {
   needs_restart: ["needs a restart", "需要重启"],
   no_restart: ["no restart", "无需重启"],
   trial: ["Trial", "试验"],
-  trial_none: ["No trial was run for it. `whystall fix {target}` can run one.", "未进行试验。可用 `whystall fix {target}` 进行。"],
+  trial_none: ["No trial was run for it. `whystall fix TARGET` can run one.", "未进行试验。可用 `whystall fix TARGET` 进行。"],
   // what-if
   whatif_title: ["What if", "假设分析"],
   whatif_note: ["Nothing is changed: the engine's own steps and load are played on the emulator, as they are and with the change.", "不做任何改动：在仿真器上重放引擎自身的步与负载，对比现状与改动后。"],
@@ -172,7 +168,6 @@ const WORDS = {
   whatif_metric: ["Metric", "指标"],
   whatif_measured: ["Now", "当前"],
   whatif_interval: ["90% interval", "90% 区间"],
-  whatif_chances: ["It helps with probability {meets}, and harms with {harm}.", "有效概率 {meets}，有害概率 {harm}。"],
   whatif_next: ["What binds then", "之后的瓶颈"],
   whatif_warnings: ["Read with care", "注意"],
   whatif_window: ["Over {seconds} from {time}; {draws} pairs of runs; steps: {profile}", "窗口 {seconds}，自 {time}；{draws} 对仿真；步模型：{profile}"],
@@ -211,7 +206,6 @@ const WORDS = {
   traces_file: ["File", "文件"],
   traces_steps: ["Steps over time", "步骤时间线"],
   traces_lanes: ["Drag to move, scroll or up and down to zoom, left and right to move. Upper row: host; lower row: GPU work that it launched.", "拖动平移，滚轮或上下键缩放，左右键移动。上行：主机；下行：其启动的 GPU 任务。"],
-  traces_other: ["Another file", "换一个文件"],
   traces_more_rows: ["{count} more rows; `whystall trace --json` has all", "另有 {count} 行；完整内容见 `whystall trace --json`"],
   lane_host: ["host", "主机"],
   lane_gpu: ["GPU", "GPU"],
@@ -222,13 +216,14 @@ const WORDS = {
   case_title: ["Case {id}", "案例 {id}"],
   case_gone: ["There is no such case.", "没有此案例。"],
   col_opened: ["Opened", "开启"],
-  col_outcome: ["Outcome", "结果"],
   col_remedy: ["Remedy", "措施"],
   col_origin: ["From", "来源"],
   came_back: ["came back", "复发"],
   example: ["example", "示例"],
   notes: ["Notes", "备注"],
   guards: ["Guards", "护栏指标"],
+  worse_by: ["Worse by", "变差"],
+  trial_interval: ["Interval", "区间"],
   margin: ["Margin", "容限"],
   guard_holds: ["✔ holds", "✔ 成立"],
   guard_harmed: ["✘ harmed", "✘ 受损"],
@@ -274,4 +269,3 @@ export const text = (value) => {
 
 export const causeTitle = (id) => causes[id]?.title ?? String(id).replaceAll("_", " ");
 export const causeWhat = (id) => causes[id]?.what ?? "";
-export const WORD_KEYS = Object.keys(WORDS);
