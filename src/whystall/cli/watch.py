@@ -40,6 +40,9 @@ _SERVING = Text("watching {count} targets; {url}", "正在监视 {count} 个目�
 @click.option(
     "--listen-token-file", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Its bearer token."
 )
+@click.option(
+    "--traces", type=click.Path(exists=True, file_okay=False, path_type=Path), help="Folder of profiles to offer."
+)
 @duration_option("--for", "seconds", "End after this time [default: run until a signal].")
 @click.option("--once", is_flag=True, help="Look once, say what is wrong, and end.")
 @click.option("--json", "json_", is_flag=True, help="What happens as one JSON object a line.")
@@ -51,6 +54,7 @@ def watch(
     targets: tuple[str, ...],
     listen: str,
     listen_token_file: Path | None,
+    traces: Path | None,
     seconds: float | None,
     once: bool,
     json_: bool,
@@ -74,6 +78,7 @@ def watch(
         token=token_of(listen_token_file) if listen_token_file else os.environ.get(TOKEN_VARIABLE, "").strip(),
         seconds=ONCE_S if once and seconds is None else seconds,
         cases=store_path(None, asked.settings),
+        traces=traces,
         lang=tongue,
         reload=lambda: watched(_again(asked), targets),
     )

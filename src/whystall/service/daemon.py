@@ -12,11 +12,13 @@ import msgspec
 
 from whystall.errors import WhystallError
 
+from .dashboard import Dashboard, windows_of
 from .guard import Guard, require_token
 from .http import Face, serving
 from .ledger import Ledger
 from .log import Log
 from .server import Watching
+from .static_files import open_paths
 from .systemd import notify
 from .target import WatchTarget
 from .watcher import Receiver, Watcher
@@ -25,6 +27,8 @@ from .workers import Workers
 
 class Plan(msgspec.Struct, frozen=True):
     """What the daemon is to do. ``host`` "" serves no HTTP; ``seconds`` None runs until a signal comes.
+
+    ``traces`` is a folder of profiles that the dashboard offers to read.
 
     ``reload`` gives the targets again after a SIGHUP; it may raise, and then the old ones are watched on.
     """
@@ -36,6 +40,7 @@ class Plan(msgspec.Struct, frozen=True):
     token: str = ""
     seconds: float | None = None
     cases: Path | None = None
+    traces: Path | None = None
     lang: str = "en"
     workers: int = 1
     reload: Callable[[], tuple[WatchTarget, ...]] | None = None
@@ -51,8 +56,9 @@ async def watch(
         workers = stack.enter_context(Workers(plan.workers))
         watcher = Watcher(plan.how, Ledger(), workers, log, receivers)
         if plan.host:
-            face = Face(watcher, Guard(plan.token), plan.cases, plan.lang)
-            url = await stack.enter_async_context(serving(face.app(), plan.host, plan.port))
+            face = Face(watcher, Guard(plan.token, open_paths()), plan.cases, plan.lang)
+            dashboard = Dashboard(windows_of(watcher.lookout), plan.cases, plan.traces)
+            url = await stack.enter_async_context(serving(face.app(dashboard.add_to), plan.host, plan.port))
             started(url) if started else None
         await stack.enter_async_context(_signals(stop, lambda: _reload(plan, watcher, log)))
         watcher.aim(plan.targets)

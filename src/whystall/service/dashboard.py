@@ -9,7 +9,8 @@ from aiohttp import web
 from .api_catalogue import get_catalogue
 from .api_postmortem import PostmortemApi
 from .api_traces import MAX_UPLOAD_BYTES, TracesApi
-from .api_whatif import WhatIfApi, Windows
+from .api_whatif import EngineWindow, WhatIfApi, Windows
+from .lookout import Lookout
 from .side_process import SideProcess
 from .static_files import get_file
 
@@ -48,3 +49,16 @@ class Dashboard:
 
     async def _close(self, _app: web.Application) -> None:
         self._side.close()
+
+
+def windows_of(lookout: Lookout) -> Windows:
+    """What a what-if is played on: the window of an engine that ``lookout`` would look at now."""
+
+    def window(id: str) -> EngineWindow | None:
+        found = lookout.engine(id)
+        if found is None:
+            return None
+        server, engine = found
+        return EngineWindow(server.current(engine), engine.label, server.slo)
+
+    return window

@@ -196,6 +196,10 @@ class Server:
         tail = self._recording(tail_from) if suspects and tail_from > start else None
         return Job(self.name, at, self._recording(start), tail, self.slo, why)
 
+    def current(self, engine: EngineSeen) -> Recording:
+        """The window of ``engine`` that would be looked at now."""
+        return self._recording(self._start(engine, self.window.last or 0.0))
+
     def _recording(self, start: float) -> Recording:
         return Recording(
             target=Target(self.target),

@@ -126,6 +126,7 @@ async def test_a_question_is_answered(scene):
         ({"engine": "a", "assume": {"sun": "1"}}, 400, "nothing that can be assumed"),
         ({"engine": "a", "change": {f"f{n}": "1" for n in range(30)}}, 400, "changes at once"),
         ({"engine": "a", "more": 1}, 400, "no question"),
+        ({"engine": "a", "draws": 100000}, 400, "no question"),
         ({"engine": "a", "change": {"x": "y" * 9000}}, 413, "bytes"),
         ([], 400, "no question"),
     ],

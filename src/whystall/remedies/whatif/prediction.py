@@ -194,6 +194,12 @@ def sweep_of(text: str) -> list[WhatIfAsked]:
 
 def what_if(diagnosis: Diagnosis, state: EngineState, asked: Sequence[WhatIfAsked], slo: Slo | None = None) -> WhatIf:
     """Every change asked for. Raises UsageError where none of them lets the server start, TooLittleData."""
+    require_start(state, asked)
+    return answers(stage_of(diagnosis, state, slo), asked)
+
+
+def require_start(state: EngineState, asked: Sequence[WhatIfAsked]) -> None:
+    """Raises UsageError where no change lets the server start."""
     refused = [refusals(state, one.change) for one in asked]
     if all(refused):
         why = refused[0][0].text.en
@@ -201,12 +207,16 @@ def what_if(diagnosis: Diagnosis, state: EngineState, asked: Sequence[WhatIfAske
             f"the server would refuse to start: {why}",
             f"whystall explain {refused[0][0].flag} has its range and its rules.",
         )
-    stage = stage_of(diagnosis, state, slo)
+
+
+def answers(stage: Stage, asked: Sequence[WhatIfAsked]) -> WhatIf:
+    """Every change asked for, each compared with the runs that ``stage`` has of the server as it is."""
+    diagnosis = stage.subject.case.diagnosis
     found = [predict(stage, one) for one in asked]
     return WhatIf(
         target=diagnosis.target,
         engine=diagnosis.engine.id,
-        version=state.configuration.version,
+        version=stage.subject.state.configuration.version,
         predictions=tuple(one for one in found if isinstance(one, Prediction)),
         not_predicted=tuple(one for one in found if isinstance(one, NotPredicted)),
     )

@@ -7,7 +7,7 @@ import { predictionNote, predictionTable, predictionText } from "./remedies.js";
 import { badge, stateOf } from "./verdict.js";
 import { say, sayOr, text } from "./words.js";
 
-const QUIET_MS = 500, LONG_MS = 120000;
+const QUIET_MS = 500, LONG_MS = 200000, FIRST_LOOK = 6, ALL = 20;
 const BARS = ["ttft_p95", "itl_p95", "e2e_p95", "tokens_per_s"];
 
 // -- the question: what differs from how it is, kept in the URL as set=flag=value&assume=name=value
@@ -90,25 +90,28 @@ const bars = (prediction) => {
   }), h("p", { class: "note" }, say("whatif_bars")));
 };
 
-const told = (found) => {
+const rough = (page, prediction) => prediction.draws < ALL && h("p", { class: "note" }, say("whatif_rough", { draws: prediction.draws }), " ",
+  h("button", { type: "button", "data-key": "full", onclick: () => answer(page, ALL) }, say("whatif_full")));
+
+const told = (page, found) => {
   const [prediction] = found.predictions, [no] = found.not_predicted ?? [];
   if (!prediction) return [h("p", { class: "failed" }, text(no?.because))];
-  return [...predictionText(prediction), bars(prediction), predictionTable(prediction),
+  return [...predictionText(prediction), rough(page, prediction), bars(prediction), predictionTable(prediction),
     prediction.warnings.length > 0 && [h("h4", {}, say("whatif_warnings")), h("ul", {}, prediction.warnings.map((one) => h("li", {}, text(one))))],
     predictionNote(prediction)];
 };
 
 const shown = (page, ...nodes) => page.nodes.get("answer").replaceChildren(...nodes.flat(Infinity).filter((node) => node instanceof Node));
 
-const answer = async (page) => {
+const answer = async (page, draws = FIRST_LOOK) => {
   page.asking?.abort();
   if (!page.change.size && !page.assume.size) return shown(page, h("p", { class: "empty" }, say("whatif_idle")));
   const asking = (page.asking = new AbortController());
   page.nodes.get("answer").classList.add("waiting");
-  shown(page, h("p", { class: "loading", role: "status" }, say("whatif_working")), [...page.nodes.get("answer").children].filter((node) => !node.classList.contains("loading")));
+  shown(page, h("p", { class: "loading", role: "status" }, say("whatif_working", { draws })), [...page.nodes.get("answer").children].filter((node) => !node.classList.contains("loading")));
   try {
-    const found = await post("whatif", { engine: page.route.id, ...asked(page) }, { timeout: LONG_MS, signal: AbortSignal.any([asking.signal, page.signal]) });
-    shown(page, told(found));
+    const found = await post("whatif", { engine: page.route.id, ...asked(page), draws }, { timeout: LONG_MS, signal: AbortSignal.any([asking.signal, page.signal]) });
+    shown(page, told(page, found));
   } catch (error) {
     if (asking.signal.aborted || page.signal.aborted) return undefined;
     shown(page, h("div", { class: "failed", role: "alert" }, h("p", {}, error.message), error.hint && h("p", {}, error.hint)));

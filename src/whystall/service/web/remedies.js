@@ -6,7 +6,7 @@ import { change, clock, duration, figure } from "./figures.js";
 import { say, sayOr, text } from "./words.js";
 
 const LOWER_IS_BETTER = new Set(["ttft_mean", "ttft_p95", "itl_mean", "itl_p95", "e2e_p95", "preemptions"]);
-const FELT = 0.02;
+const FELT = 0.02, LONG_MS = 200000;
 
 export const flagText = (flag, value) => (value === "" ? say("flag_removed", { flag }) : value === "true" ? flag : `${flag} ${value}`);
 const changeText = (remedy) => [
@@ -57,7 +57,7 @@ const predictor = (page, engine, remedy) => page.keep(`predict ${remedy.id}`, ()
     button.disabled = true;
     out.replaceChildren(h("p", { class: "muted" }, say("predicting")));
     try {
-      const found = await post("whatif", { engine, change: remedy.change ?? {}, assume: remedy.assume ?? {} }, { timeout: 120000, signal: page.signal });
+      const found = await post("whatif", { engine, change: remedy.change ?? {}, assume: remedy.assume ?? {} }, { timeout: LONG_MS, signal: page.signal });
       const [prediction] = found.predictions, [no] = found.not_predicted ?? [];
       out.replaceChildren(...(prediction
         ? [...predictionText(prediction).filter(Boolean), predictionTable(prediction), h("p", { class: "note" }, say("predict_old"))]
