@@ -14,6 +14,7 @@ from whystall.errors import UsageError
 from whystall.model.duration import parse_duration
 from whystall.model.slo import Slo
 from whystall.model.text import LANGUAGES
+from whystall.service.settings import WatchSettings
 from whystall.trials.actuators.spec import ActuatorSpec
 
 FILE_NAME = "whystall.toml"
@@ -46,6 +47,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     store: str = ""
     protected: tuple[str, ...] = ()
     targets: dict[str, TargetEntry] = {}
+    watch: WatchSettings = WatchSettings()
 
     def entry(self, target: str) -> TargetEntry | None:
         """The entry of a target given by its name or its URL."""
@@ -133,6 +135,10 @@ def _check_values(path: Path, settings: Settings) -> None:
                 parse(value)
         except UsageError as error:
             raise UsageError(f"{path}: {key}: {error.message}", error.hint) from error
+    try:
+        settings.watch.check()
+    except UsageError as error:
+        raise UsageError(f"{path}: {error.message}", error.hint) from error
     if settings.lang and settings.lang not in LANGUAGES:
         raise UsageError(f"{path}: lang: {settings.lang!r} is not spoken", f"Known are {', '.join(LANGUAGES)}.")
 

@@ -7,7 +7,9 @@ import os
 from pathlib import Path
 
 import click
+import msgspec
 
+from whystall.cases.place import default_store
 from whystall.errors import UsageError
 from whystall.model.duration import parse_duration
 from whystall.model.incident import Happening
@@ -18,6 +20,7 @@ from whystall.service.daemon import Plan
 from whystall.service.daemon import watch as run_daemon
 from whystall.service.log import LEVELS, Log
 from whystall.service.server import Watching
+from whystall.service.settings import WatchSettings
 from whystall.service.target import WatchTarget, short_name
 from whystall.sources.files.recording import argv_of
 
@@ -28,6 +31,7 @@ from .reading import Asked, token_of
 from .settings import load_settings
 
 TOKEN_VARIABLE = "WHYSTALL_LISTEN_TOKEN"
+STORE_NAME = "watch.sqlite"
 DEFAULT_LISTEN = "127.0.0.1:9400"
 DEFAULT_INTERVAL_S = 5.0
 ONCE_S = 45.0  # enough scrapes at the default interval for a first answer
@@ -36,12 +40,17 @@ _SERVING = Text("watching {count} targets; {url}", "正在监视 {count} 个目�
 
 @click.command()
 @click.argument("targets", nargs=-1)
-@click.option("--listen", default=DEFAULT_LISTEN, show_default=True, help="HOST:PORT of the HTTP interface, or 'off'.")
+@click.option("--listen", help=f"HOST:PORT of the HTTP interface, or 'off' [default: {DEFAULT_LISTEN}].")
 @click.option(
     "--listen-token-file", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Its bearer token."
 )
 @click.option(
     "--traces", type=click.Path(exists=True, file_okay=False, path_type=Path), help="Folder of profiles to offer."
+)
+@click.option(
+    "--store",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Where samples and incidents are kept [default: watch.sqlite in the state folder]; not with --once.",
 )
 @duration_option("--for", "seconds", "End after this time [default: run until a signal].")
 @click.option("--once", is_flag=True, help="Look once, say what is wrong, and end.")
@@ -52,9 +61,10 @@ _SERVING = Text("watching {count} targets; {url}", "正在监视 {count} 个目�
 @LANG
 def watch(
     targets: tuple[str, ...],
-    listen: str,
+    listen: str | None,
     listen_token_file: Path | None,
     traces: Path | None,
+    store: Path | None,
     seconds: float | None,
     once: bool,
     json_: bool,
@@ -69,7 +79,8 @@ def watch(
     change and close. Exits 1 where one is open in the end, 0 where none is.
     """
     tongue = language(lang, asked.settings.lang)
-    host, port = listening(listen)
+    settings = asked.settings.watch
+    host, port = listening(listen or settings.listen or DEFAULT_LISTEN)
     plan = Plan(
         targets=watched(asked, targets),
         how=Watching(interval_s=interval_of(asked)),
@@ -77,10 +88,12 @@ def watch(
         port=port,
         token=token_of(listen_token_file) if listen_token_file else os.environ.get(TOKEN_VARIABLE, "").strip(),
         seconds=ONCE_S if once and seconds is None else seconds,
-        cases=store_path(None, asked.settings),
         traces=traces,
+        store=None if once and store is None else store or default_place(settings),
+        cases=None if once else store_path(None, asked.settings),
+        settings=settings,
         lang=tongue,
-        reload=lambda: watched(_again(asked), targets),
+        reload=lambda: _reloaded(asked, targets),
     )
     log = Log("json" if log_format == "json" else "text", log_level)
 
@@ -111,8 +124,8 @@ def listening(text: str) -> tuple[str, int]:
 
 def interval_of(asked: Asked) -> float:
     """Seconds between scrapes: as asked, else as configured, else 5 s, which is what Prometheus setups of vLLM use."""
-    configured = parse_duration(asked.settings.interval) if asked.settings.interval else DEFAULT_INTERVAL_S
-    return asked.interval_s or configured
+    configured = asked.settings.watch.interval
+    return asked.interval_s or (parse_duration(configured) if configured else DEFAULT_INTERVAL_S)
 
 
 def watched(asked: Asked, targets: tuple[str, ...]) -> tuple[WatchTarget, ...]:
@@ -131,7 +144,11 @@ def watched(asked: Asked, targets: tuple[str, ...]) -> tuple[WatchTarget, ...]:
     return tuple(found.values())
 
 
-def _again(asked: Asked) -> Asked:
-    import msgspec
+def default_place(settings: WatchSettings) -> Path:
+    """Where the store is: as configured, else beside the cases."""
+    return Path(settings.store).expanduser() if settings.store else default_store(os.environ).with_name(STORE_NAME)
 
-    return msgspec.structs.replace(asked, settings=load_settings(asked.config))
+
+def _reloaded(asked: Asked, targets: tuple[str, ...]) -> tuple[tuple[WatchTarget, ...], WatchSettings]:
+    again = msgspec.structs.replace(asked, settings=load_settings(asked.config))
+    return watched(again, targets), again.settings.watch

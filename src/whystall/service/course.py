@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Literal
-
 import msgspec
 
 from whystall.model.diagnosis import Diagnosis, Engine
@@ -79,6 +77,10 @@ class Course:
         if self.incident is None or self.incident.state == "warning":
             return self._maybe_open(look, kind)
         return self._go_on(look, kind)
+
+    def end(self, at: float) -> list[Happening]:
+        """What was open is over, without a look: whoever it depended on is back."""
+        return [self._close(Look(at), at)] if self.incident is not None else []
 
     # -- opening
 
@@ -261,5 +263,3 @@ def _minutes(seconds: float) -> Text:
         return Text(f"{seconds:.0f} s", f"{seconds:.0f} 秒")
     return Text(f"{seconds / 60:.0f} min", f"{seconds / 60:.0f} 分钟")
 
-
-Verb = Literal["opened", "updated", "recovered"]

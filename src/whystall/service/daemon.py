@@ -5,32 +5,40 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, closing
 from pathlib import Path
 
 import msgspec
 
 from whystall.errors import WhystallError
+from whystall.model.duration import parse_duration
+from whystall.sources.archive.store import Archive
 
 from .dashboard import Dashboard, windows_of
 from .guard import Guard, require_token
 from .http import Face, serving
+from .keeper import Keeper
 from .ledger import Ledger
 from .log import Log
+from .notices.receiver import Receiver
 from .server import Watching
+from .settings import WatchSettings
 from .static_files import open_paths
 from .systemd import notify
 from .target import WatchTarget
-from .watcher import Receiver, Watcher
+from .watcher import Receiver as Receive
+from .watcher import Watcher
 from .workers import Workers
+
+DRAIN_S = 10.0  # for the last notices; systemd waits for 90
 
 
 class Plan(msgspec.Struct, frozen=True):
     """What the daemon is to do. ``host`` "" serves no HTTP; ``seconds`` None runs until a signal comes.
 
+    ``reload`` gives targets and settings again after a SIGHUP; it may raise, and then the old ones are watched on.
+    ``store`` None keeps nothing but in memory, ``cases`` None makes no cases.
     ``traces`` is a folder of profiles that the dashboard offers to read.
-
-    ``reload`` gives the targets again after a SIGHUP; it may raise, and then the old ones are watched on.
     """
 
     targets: tuple[WatchTarget, ...]
@@ -39,44 +47,78 @@ class Plan(msgspec.Struct, frozen=True):
     port: int = 9400
     token: str = ""
     seconds: float | None = None
+    store: Path | None = None
     cases: Path | None = None
     traces: Path | None = None
+    settings: WatchSettings = WatchSettings()
     lang: str = "en"
     workers: int = 1
-    reload: Callable[[], tuple[WatchTarget, ...]] | None = None
+    reload: Callable[[], tuple[tuple[WatchTarget, ...], WatchSettings]] | None = None
 
 
 async def watch(
-    plan: Plan, log: Log, receivers: Sequence[Receiver] = (), started: Callable[[str], None] | None = None
+    plan: Plan,
+    log: Log,
+    receivers: Sequence[Receive] = (),
+    started: Callable[[str], None] | None = None,
 ) -> Watcher:
     """Watch until a signal or the time ends it; the watcher, with what was open in the end. ``started`` gets the address."""
-    require_token(plan.host, plan.token) if plan.host else None
+    if plan.host:
+        require_token(plan.host, plan.token)
+    notices = [Receiver(one, log, plan.settings.external_url) for one in plan.settings.notices]
     stop = asyncio.Event()
     async with AsyncExitStack() as stack:
         workers = stack.enter_context(Workers(plan.workers))
-        watcher = Watcher(plan.how, Ledger(), workers, log, receivers)
+        keeper = stack.enter_context(closing(_keeper(plan, log))) if plan.store is not None else None
+        told = [*receivers, *(notice.tell for notice in notices)]
+        watcher = Watcher(plan.how, Ledger(keeper), workers, log, told, keeper, plan.cases)
+        watcher.silences = plan.settings.silences
         if plan.host:
             face = Face(watcher, Guard(plan.token, open_paths()), plan.cases, plan.lang)
             dashboard = Dashboard(windows_of(watcher.lookout), plan.cases, plan.traces)
             url = await stack.enter_async_context(serving(face.app(dashboard.add_to), plan.host, plan.port))
-            started(url) if started else None
+            if started is not None:
+                started(url)
         await stack.enter_async_context(_signals(stop, lambda: _reload(plan, watcher, log)))
+        sending = [asyncio.create_task(notice.run()) for notice in notices]
+        for notice in notices:  # whoever was told of an incident before a restart is told of its end
+            notice.remember(watcher.ledger.open())
         watcher.aim(plan.targets)
         notify("READY=1")
         if plan.seconds is not None:
             asyncio.get_running_loop().call_later(plan.seconds, stop.set)
         await watcher.run(stop)
         notify("STOPPING=1")
+        await _drain(notices, sending)
         log.info("stopped", scrapes=watcher.scrapes, looks=watcher.looks)
     return watcher
 
 
+async def _drain(notices: Sequence[Receiver], sending: Sequence[asyncio.Task[None]]) -> None:
+    """What was told goes out still, if its receiver answers in time."""
+    if notices:
+        await asyncio.wait([asyncio.create_task(notice.drained()) for notice in notices], timeout=DRAIN_S)
+    for task in sending:
+        task.cancel()
+    await asyncio.gather(*sending, return_exceptions=True)
+
+
+def _keeper(plan: Plan, log: Log) -> Keeper:
+    assert plan.store is not None
+    keep_s, full_s = parse_duration(plan.settings.keep), parse_duration(plan.settings.full)
+    return Keeper(Archive.open(plan.store), log, keep_s=keep_s, full_s=full_s)
+
+
 def _reload(plan: Plan, watcher: Watcher, log: Log) -> None:
+    """Targets and silences anew; the other settings hold from the next start on."""
     if plan.reload is None:
         return
     notify("RELOADING=1")
     try:
-        watcher.aim(plan.reload())
+        targets, settings = plan.reload()
+        watcher.silences = settings.silences
+        watcher.aim(targets)
+        log.info("read the configuration again", targets=len(targets))
     except WhystallError as error:
         log.error("the configuration cannot be used; the old one stays", why=error.message)
     notify("READY=1")

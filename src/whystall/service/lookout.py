@@ -10,6 +10,7 @@ from whystall.model.slo import Slo
 from whystall.sources.exposition import Page
 
 from .course import Look
+from .habits import HabitStore
 from .look import Job, Looked
 from .server import EngineSeen, Server, Watching
 
@@ -17,14 +18,15 @@ from .server import EngineSeen, Server, Watching
 class Lookout:
     """All servers that are watched, by name."""
 
-    def __init__(self, how: Watching) -> None:
+    def __init__(self, how: Watching, store: HabitStore | None = None) -> None:
         self.how = how
+        self._store = store
         self.servers: dict[str, Server] = {}
 
     def watch(self, name: str, target: str, slo: Slo | None = None, how: Watching | None = None) -> Server:
         """Begin to watch ``target`` under ``name``; the one that bears it already is kept."""
         if name not in self.servers:
-            self.servers[name] = Server(name, target, slo, how or self.how)
+            self.servers[name] = Server(name, target, slo, how or self.how, self._store)
         return self.servers[name]
 
     def leave(self, name: str) -> None:
@@ -42,6 +44,12 @@ class Lookout:
         server = self.servers[name]
         server.fail(t, error, text)
         return server.due(t)
+
+    def back(self, name: str, at: float) -> list[Happening]:
+        """Whoever ``name`` is answers again, and is not itself an engine: what was open of it is over."""
+        server = self.servers.pop(name, None)
+        engines = server.engines.values() if server is not None else ()
+        return [happening for engine in engines for happening in engine.course.end(at)]
 
     def looked(self, job: Job, looked: Looked) -> list[Happening]:
         """A job came back: what became of each engine's incident."""

@@ -33,6 +33,10 @@ class Taker(Protocol):
 
     def facts(self, name: str, facts: ServerFacts) -> None: ...
 
+    def found(self, name: str, target: WatchTarget) -> None: ...
+
+    def back(self, name: str, t: float) -> None: ...
+
 
 class Scraping:
     """The loop of one target. ``run`` ends only when it is cancelled."""

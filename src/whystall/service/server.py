@@ -6,11 +6,12 @@ from collections import deque
 from collections.abc import Sequence
 
 import msgspec
+import numpy as np
 
 from whystall.evidence.bounds import bounds
 from whystall.model.diagnosis import Engine
 from whystall.model.incident import Forecast, Incident
-from whystall.model.recording import Recording, SeriesKey
+from whystall.model.recording import Recording, SeriesKey, SeriesTable
 from whystall.model.slo import Slo
 from whystall.model.target import Target
 from whystall.model.text import Text
@@ -23,6 +24,7 @@ from .burn import burn_rates
 from .course import Course
 from .figures import Figures, Index
 from .forecast import forecast
+from .habits import Habits, HabitStore
 from .look import Job, Looked, Seen
 from .window import Window, dense
 
@@ -49,12 +51,13 @@ class Watching(msgspec.Struct, frozen=True):
 class EngineSeen:
     """One engine of a server: its last figures, its course, what the last full look found."""
 
-    def __init__(self, id: str, label: str, target: str, slo: Slo | None) -> None:
+    def __init__(self, id: str, label: str, target: str, slo: Slo | None, store: HabitStore | None = None) -> None:
         self.id = id
         self.label = label
         self.course = Course(id, target, Engine(id=label))
         self.figures: deque[Figures] = deque()
-        self.usual = Usual()
+        self._usual = Usual()
+        self.habits = Habits(id, store)
         self.burn = burn_rates(slo)
         self.seen: Seen | None = None
         self.forecast: Forecast | None = None
@@ -69,6 +72,15 @@ class EngineSeen:
         while self.figures[0].t < figures.t - keep_s:
             self.figures.popleft()
 
+    def usual(self) -> Usual:
+        """What is usual at this hour of the week, as far as it is known, else lately."""
+        return self.habits.usual(self.figures[-1].t, self._usual) if self.figures else self._usual
+
+    def learn(self, figures: list[Figures]) -> None:
+        """Take a calm stretch in."""
+        self._usual.learn(figures)
+        self.habits.learn(figures)
+
     def seats(self) -> float | None:
         """How many requests may run at a time, where the last look knew it."""
         limits = self.seen.diagnosis.limits if self.seen else ()
@@ -78,7 +90,8 @@ class EngineSeen:
 class Server:
     """One target. ``ids`` gives the name under which an engine's label is in the API."""
 
-    def __init__(self, name: str, target: str, slo: Slo | None, how: Watching) -> None:
+    def __init__(self, name: str, target: str, slo: Slo | None, how: Watching, store: HabitStore | None = None) -> None:
+        self._store = store
         self.name = name
         self.target = target
         self.slo = slo
@@ -115,10 +128,19 @@ class Server:
     def _new(self, label: str) -> EngineSeen:
         """An engine that was not seen before; it takes the place of one that never had a page."""
         unseen = self.engines.pop("", None) if label else None
-        engine = EngineSeen(self._engine_id(label), label, self.target, self.slo)
+        engine = EngineSeen(self._engine_id(label), label, self.target, self.slo, self._store)
         if unseen is not None and unseen.course.incident is not None:
             engine.course.incident = unseen.course.incident
         return engine
+
+    def remember(self, table: SeriesTable) -> None:
+        """Take pages of before a restart in, so that there is a past to compare with."""
+        keys = list(table.keys)
+        for place, t in enumerate(table.times.tolist()):
+            values = table.values[:, place]
+            ids = np.flatnonzero(np.isfinite(values))
+            self.take(t, Page(ids, values[ids], table.types), keys)
+        self.scrapes = 0
 
     def fail(self, t: float, name: str, text: str) -> None:
         """A scrape gave no page at ``t``: the error's name, and what it says."""
@@ -128,13 +150,15 @@ class Server:
         self._lost += 1
         self.error = f"{name}: {text}" if text else name
         if not self.engines:
-            self.engines[""] = EngineSeen(self._engine_id(""), "", self.target, self.slo)
+            self.engines[""] = EngineSeen(self._engine_id(""), "", self.target, self.slo, self._store)
         self._forget(t)
 
     def resume(self, incident: Incident) -> None:
         """Go on with an incident that was open when the watcher ended."""
         label = incident.engine_id.partition("~")[2] or incident.engine.id
-        engine = self.engines.setdefault(label, EngineSeen(incident.engine_id, label, self.target, self.slo))
+        engine = self.engines.setdefault(
+            label, EngineSeen(incident.engine_id, label, self.target, self.slo, self._store)
+        )
         engine.course.incident, engine.course.engine = incident, incident.engine
 
     def _index(self, keys: Sequence[SeriesKey]) -> Index:
@@ -170,7 +194,7 @@ class Server:
             why = why or ("forecast" if engine.forecast else "")
         if not why:
             for engine in self.engines.values():
-                engine.usual.learn(self._since_last(engine))
+                engine.learn(self._since_last(engine))
             return None
         return self._job(at, why)
 
@@ -180,7 +204,7 @@ class Server:
             return "open"
         if self.failed > self._known_failed:
             return "failed"
-        found = (reason(self._since_last(engine), engine.usual, limits) for engine in self.engines.values())
+        found = (reason(self._since_last(engine), engine.usual(), limits) for engine in self.engines.values())
         return next(filter(None, found), "") or ("calm" if at - self._last_full >= self.how.calm_every_s else "")
 
     def _since_last(self, engine: EngineSeen) -> list[Figures]:
@@ -212,7 +236,7 @@ class Server:
 
     def late(self, engine: EngineSeen) -> bool:
         """Whether the engine's tokens still come later than they used to."""
-        return still_late(self._since_last(engine), engine.usual)
+        return still_late(self._since_last(engine), engine.usual())
 
     def looked(self, looked: Looked) -> None:
         """Keep what a job found; :meth:`courses` then goes on with it."""

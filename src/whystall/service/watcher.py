@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
+from pathlib import Path
 
 from msgspec.structs import replace
 
@@ -14,14 +15,19 @@ from whystall.model.incident import Happening, Incident
 from whystall.model.recording import SeriesKey
 from whystall.sources.exposition import Page
 from whystall.sources.live.facts import ServerFacts
+from whystall.sources.prometheus.question import is_question
 
+from .case_keeping import keep_case
 from .events import Event, Events
+from .keeper import Keeper
 from .ledger import Ledger
 from .log import Log
 from .look import Job
 from .lookout import Lookout
+from .polling import Polling
 from .scraping import Scraping
-from .server import Watching
+from .server import EngineSeen, Watching
+from .silence import Silence, silenced
 from .target import WatchTarget
 from .workers import Workers
 
@@ -32,16 +38,25 @@ class Watcher:
     """Watches targets until it is told to stop. ``receivers`` get every happening, in order; they must not wait."""
 
     def __init__(
-        self, how: Watching, ledger: Ledger, workers: Workers, log: Log, receivers: Sequence[Receiver] = ()
+        self,
+        how: Watching,
+        ledger: Ledger,
+        workers: Workers,
+        log: Log,
+        receivers: Sequence[Receiver] = (),
+        keeper: Keeper | None = None,
+        cases: Path | None = None,
     ) -> None:
         self.how = how
-        self.lookout = Lookout(how)
+        self.lookout = Lookout(how, keeper)
+        self.silences: tuple[Silence, ...] = ()
+        self._keeper = keeper
+        self._cases = cases
         self.ledger = ledger
         self.events = Events()
         self.started = time.time()
         self.looks = 0
         self.scrapes = self.failures = 0
-        self.store = StoreState("")
         self.ready = asyncio.Event()  # every target was asked once
         self._workers = workers
         self._log = log
@@ -51,6 +66,11 @@ class Watcher:
         self._jobs: set[asyncio.Task[None]] = set()
         self._asked: set[str] = set()
 
+    @property
+    def store(self) -> StoreState:
+        """How the store goes; one without a path where there is none."""
+        return self._keeper.state() if self._keeper is not None else StoreState("")
+
     # -- targets
 
     def aim(self, targets: Sequence[WatchTarget]) -> None:
@@ -58,8 +78,10 @@ class Watcher:
         wanted = {target.name: target for target in targets}
         for name in [name for name, target in self._targets.items() if wanted.get(name) != target]:
             self._loops.pop(name).cancel()
+            children = [one for one in self.lookout.servers if one.startswith(f"{name}~")]
+            for one in (name, *(children if is_question(self._targets[name].target) else ())):
+                self.lookout.leave(one)
             del self._targets[name]
-            self.lookout.leave(name)
             self._log.info("left", target=name)
         for name, target in wanted.items():
             if name not in self._targets:
@@ -67,21 +89,24 @@ class Watcher:
 
     def _begin(self, target: WatchTarget) -> None:
         self._targets[target.name] = target
-        server = self.lookout.watch(target.name, target.target, target.slo)
-        server.argv = target.argv
-        self._resume(target.name)
+        if not is_question(target.target):
+            self.found(target.name, target)
         self._loops[target.name] = asyncio.create_task(self._loop(target))
         self._log.info("watching", target=target.name)
 
     def _resume(self, name: str) -> None:
-        """What was open when the watcher ended is open still."""
+        """What was open when the watcher ended is open still, and its last minutes are the past to compare with."""
         server = self.lookout.servers[name]
+        if self._keeper is not None:
+            server.remember(self._keeper.recent(name, time.time(), self.how.window_s))
         for incident in self.ledger.open():
             if incident.engine_id == name or incident.engine_id.startswith(f"{name}~"):
                 server.resume(incident)
 
     async def _loop(self, target: WatchTarget) -> None:
         try:
+            if is_question(target.target):
+                await Polling(target, self.how.interval_s, self.how.window_s, self).run()
             await Scraping(target, self.how.interval_s, self).run()
         except WhystallError as error:  # an address or a certificate that can never do
             self.failed(target.name, time.time(), type(error).__name__, error.message)
@@ -92,24 +117,42 @@ class Watcher:
         for loop in self._loops.values():
             loop.cancel()
         await asyncio.gather(*self._loops.values(), return_exceptions=True)
-        await asyncio.gather(*self._jobs)
+        while self._jobs:
+            await asyncio.gather(*self._jobs)
 
     # -- what comes in
+
+    def found(self, name: str, target: WatchTarget) -> None:
+        """A server to watch, from the configuration or from a Prometheus."""
+        self.lookout.watch(name, target.target, target.slo).argv = target.argv
+        self._resume(name)
+
+    def back(self, name: str, t: float) -> None:
+        """A Prometheus answers."""
+        self._note(name)
+        for happening in self.lookout.back(name, t):
+            self._tell(happening)
 
     def page(self, name: str, t: float, page: Page, keys: Sequence[SeriesKey]) -> None:
         """A page of ``name`` came."""
         if name in self.lookout.servers:
             self.scrapes += 1
             self._note(name)
+            if self._keeper is not None:
+                self._keeper.add(name, t, page, keys)
             self._start(self.lookout.take(name, t, page, keys))
 
     def failed(self, name: str, t: float, error: str, text: str) -> None:
         """A scrape of ``name`` gave no page."""
+        if name in self._targets and name not in self.lookout.servers:  # a Prometheus is a server only while it fails
+            self.found(name, self._targets[name])
         if name in self.lookout.servers:
             self.failures += 1
             self._note(name)
             known = self.lookout.servers[name].error.partition(":")[0]
             tell = self._log.debug if known == error else self._log.warning  # once, not with every scrape
+            if self._keeper is not None:
+                self._keeper.fail(name, t, error)
             tell("scrape failed", target=name, error=error, why=text)
             self._start(self.lookout.fail(name, t, error, text))
 
@@ -127,9 +170,12 @@ class Watcher:
 
     def _start(self, job: Job | None) -> None:
         if job is not None:
-            task = asyncio.create_task(self._look(job))
-            self._jobs.add(task)
-            task.add_done_callback(self._jobs.discard)
+            self._run(self._look(job))
+
+    def _run(self, job: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(job)
+        self._jobs.add(task)
+        task.add_done_callback(self._jobs.discard)
 
     async def _look(self, job: Job) -> None:
         looked = await self._workers.look(job)
@@ -139,7 +185,18 @@ class Watcher:
             self._tell(happening)
         server = self.lookout.servers.get(job.server)
         for engine in server.engines.values() if server else ():
+            self._unsilence(engine)
             self.events.tell(Event("look", engine.id))
+
+    def _unsilence(self, engine: EngineSeen) -> None:
+        """An incident that outlasts its silence is told then."""
+        incident = engine.course.incident
+        if incident is not None and incident.silenced and not self._silenced(incident):
+            engine.course.incident = replace(incident, silenced="")
+            self._tell(Happening("updated", engine.course.incident))
+
+    def _silenced(self, incident: Incident) -> str:
+        return silenced(self.silences, incident.engine_id, incident.cause, time.time())
 
     def _tell(self, happening: Happening) -> None:
         incident = self._kept(happening)
@@ -154,9 +211,21 @@ class Watcher:
         self.events.tell(Event("happening", incident.engine_id, told))
         for receive in self._receivers:
             receive(told)
+        if incident.ended and self._cases is not None:
+            self._run(self._keep_case(incident, self._cases))
+
+    async def _keep_case(self, incident: Incident, path: Path) -> None:
+        """An incident that is over becomes a case, in a thread: another program may hold the book."""
+        try:
+            number = await asyncio.to_thread(keep_case, incident, path)
+        except WhystallError as error:
+            self._log.error("an incident could not be kept as a case", id=incident.id, why=error.message)
+            return
+        if number:
+            self.ledger.write(replace(incident, case=number))
 
     def _kept(self, happening: Happening) -> Incident:
-        incident = self.ledger.write(happening.incident)
+        incident = self.ledger.write(replace(happening.incident, silenced=self._silenced(happening.incident)))
         found = self.lookout.engine(incident.engine_id)
         if found is not None and found[1].course.incident is not None and not incident.ended:
             found[1].course.incident = incident

@@ -7,6 +7,7 @@ from whystall.cli.reading import Asked
 from whystall.cli.settings import Settings, TargetEntry
 from whystall.cli.watch import interval_of, listening, watched
 from whystall.errors import UsageError
+from whystall.service.settings import WatchSettings
 
 
 def test_names_and_addresses():
@@ -36,7 +37,7 @@ def test_no_place_to_listen(text):
 
 def test_the_interval_is_asked_configured_or_usual():
     assert interval_of(Asked(interval_s=2.0)) == 2.0
-    assert interval_of(Asked(settings=Settings(interval="10s"))) == 10.0
+    assert interval_of(Asked(settings=Settings(watch=WatchSettings(interval="10s")))) == 10.0
     assert interval_of(Asked()) == 5.0
 
 

@@ -1,0 +1,47 @@
+"""What is said of an incident, whoever is told."""
+
+from __future__ import annotations
+
+import msgspec
+
+from whystall.model.incident import Happening
+from whystall.model.text import Text
+from whystall.reports.incident_line import lasted, word
+from whystall.reports.printable import clean
+
+LONGEST = 800  # characters of one line: pagers cut what is longer anyway
+_SINCE = Text("Lasted {time}", "历时 {time}")
+_FIRST = Text("First step: {text}", "第一步：{text}")
+_MORE = Text("Details: {url}", "详情：{url}")
+
+
+class Message(msgspec.Struct, frozen=True):
+    """``title`` says what and where in one line; ``lines`` what to do and where to look. Nothing in them is markup."""
+
+    title: str
+    lines: tuple[str, ...]
+    link: str = ""
+
+    @property
+    def text(self) -> str:
+        return "\n".join((self.title, *self.lines))
+
+
+def message(happening: Happening, lang: str, external_url: str = "") -> Message:
+    """The message of what happened."""
+    incident = happening.incident
+    title = f"[{word(happening).in_(lang)}] {incident.engine_id}: {incident.headline.in_(lang)}"
+    lines = []
+    if incident.recovered is not None:
+        lines.append(_SINCE.format(time=lasted(incident.recovered - incident.since)).in_(lang))
+    elif incident.first_step.en:
+        lines.append(_FIRST.format(text=incident.first_step).in_(lang))
+    link = f"{external_url.rstrip('/')}/#/incidents/{incident.id}" if external_url else ""
+    if link:
+        lines.append(_MORE.format(url=link).in_(lang))
+    return Message(_cut(title), tuple(_cut(line) for line in lines), link)
+
+
+def _cut(text: str) -> str:
+    text = clean(text)
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"

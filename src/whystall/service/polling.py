@@ -1,0 +1,108 @@
+"""Engines that a Prometheus scrapes: asked for what is new, again and again, and taken as if we had scraped it."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Callable
+
+import msgspec
+import numpy as np
+
+from whystall.errors import WhystallError
+from whystall.model.recording import Recording, SeriesKey
+from whystall.sources.exposition import Page
+from whystall.sources.prometheus.question import parse_question
+from whystall.sources.prometheus.reader import read_prometheus
+
+from .scraping import JITTER, LONGEST_PAUSE_S, Taker
+from .target import WatchTarget, short_name
+
+OVERLAP_S = 30.0  # a sample may come late, and the one before is needed to see that nothing is missing
+SILENT_S = 60.0  # an instance without samples for that long, which four scrapes at 15 s are, gives no page
+
+
+class _Instance:
+    """What was taken of one instance so far."""
+
+    def __init__(self) -> None:
+        self.keys: list[SeriesKey] = []
+        self.place: dict[SeriesKey, int] = {}
+        self.last = float("-inf")
+
+    def ids(self, keys: tuple[SeriesKey, ...]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+        for key in keys:
+            if self.place.setdefault(key, len(self.keys)) == len(self.keys):
+                self.keys.append(key)
+        return np.array([self.place[key] for key in keys], dtype=np.int64)
+
+
+class Polling:
+    """The loop of one Prometheus target. ``run`` ends only when it is cancelled."""
+
+    def __init__(
+        self,
+        target: WatchTarget,
+        interval_s: float,
+        window_s: float,
+        taker: Taker,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._target = target
+        self._question = parse_question(target.target)
+        self._interval_s = interval_s
+        self._window_s = window_s
+        self._taker = taker
+        self._now = now
+        self._known: dict[str, _Instance] = {}
+        self._asked = float("-inf")
+        self._failures = 0
+
+    async def run(self) -> None:
+        """Ask until cancelled."""
+        while True:
+            await self.once()
+            pause = min(self._interval_s * 2.0 ** min(self._failures, 16), max(LONGEST_PAUSE_S, self._interval_s))
+            await asyncio.sleep(pause * (1 - JITTER + 2 * JITTER * random.random()))
+
+    async def once(self) -> None:
+        """Ask once for what is new, the whole window at first."""
+        now = self._now()
+        span = min(self._window_s, now - self._asked + OVERLAP_S)
+        question = msgspec.structs.replace(self._question, end=now)
+        try:
+            found = await read_prometheus(question, span, self._target.access, self._target.name)
+        except WhystallError as error:
+            self._failures += 1
+            self._taker.failed(self._target.name, now, type(error).__name__, error.message)
+            return
+        self._asked, self._failures = now, 0
+        self._taker.back(self._target.name, now)
+        for instance, recording in found.items():
+            self._take(instance, recording)
+        self._silent(now)
+
+    def name(self, instance: str) -> str:
+        """Under which an instance is watched."""
+        return f"{self._target.name}~{short_name(instance)}"
+
+    def _take(self, instance: str, recording: Recording) -> None:
+        name = self.name(instance)
+        if name not in self._known:
+            self._known[name] = _Instance()
+            text = f"{self._question.address.base} {instance}"
+            self._taker.found(name, msgspec.structs.replace(self._target, name=name, target=text))
+        known, table = self._known[name], recording.metrics
+        ids = known.ids(table.keys)
+        for place in np.flatnonzero(table.times > known.last).tolist():
+            values = table.values[:, place]
+            there = np.isfinite(values)
+            self._taker.page(name, float(table.times[place]), Page(ids[there], values[there], table.types), known.keys)
+        if len(table.times):
+            known.last = max(known.last, float(table.times[-1]))
+
+    def _silent(self, now: float) -> None:
+        for name, known in self._known.items():
+            if now - known.last > SILENT_S:
+                self._taker.failed(name, now, "NoSamples", "Prometheus has no new samples of it")

@@ -1,0 +1,100 @@
+"""``[watch]`` of whystall.toml."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from whystall.errors import UsageError
+from whystall.model.duration import parse_duration
+from whystall.model.text import LANGUAGES
+
+from .silence import Silence
+
+NoticeKind = Literal["alertmanager", "pagerduty", "webhook", "slack", "feishu", "dingtalk", "wecom"]
+
+
+class NoticeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """``[[watch.notices]]``: who is told. A URL that holds a secret comes from ``url_env`` or ``url_file``.
+
+    ``key_env`` or ``key_file`` name PagerDuty's routing key, the signing secret of Feishu or DingTalk, or a bearer token for
+    Alertmanager and webhooks. ``warnings``: forecasts, too. ``targets`` are shell patterns of names.
+    """
+
+    kind: NoticeKind
+    url: str = ""
+    url_env: str = ""
+    url_file: str = ""
+    key_env: str = ""
+    key_file: str = ""
+    warnings: bool = False
+    targets: tuple[str, ...] = ("*",)
+    lang: str = "en"
+
+    def address(self, environ: Mapping[str, str] = os.environ) -> str:
+        """The URL, wherever it is. Raises UsageError where there is none."""
+        found = self.url or _secret(self.url_env, self.url_file, environ)
+        if not found and self.kind == "pagerduty":
+            return "https://events.pagerduty.com/v2/enqueue"
+        if not found.startswith(("http://", "https://")):
+            raise UsageError(f"the notice of kind {self.kind} has no URL", "Give url, url_env or url_file.")
+        return found
+
+    def key(self, environ: Mapping[str, str] = os.environ) -> str:
+        """The key, "" where none is named. Raises UsageError where it is named and not there, or PagerDuty's is not."""
+        found = _secret(self.key_env, self.key_file, environ)
+        if not found and self.kind == "pagerduty":
+            raise UsageError("a notice to PagerDuty needs its routing key", "Give key_env or key_file.")
+        return found
+
+
+class WatchSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How ``whystall watch`` runs. Empty text means that the file does not say."""
+
+    listen: str = ""
+    interval: str = ""
+    store: str = ""
+    keep: str = "30d"
+    full: str = "7d"
+    external_url: str = ""  # where people reach the dashboard, for links in notices
+    silences: tuple[Silence, ...] = ()
+    notices: tuple[NoticeSettings, ...] = ()
+
+    def check(self) -> None:
+        """Raises UsageError naming the key that is wrong."""
+        for name in ("interval", "keep", "full"):
+            text = getattr(self, name)
+            _named(f"watch.{name}", partial(parse_duration, text or "1s"))
+        for place, silence in enumerate(self.silences):
+            _named(f"watch.silences[{place}]", silence.check)
+        for place, notice in enumerate(self.notices):
+            if notice.lang not in LANGUAGES:
+                raise UsageError(f"watch.notices[{place}].lang: {notice.lang!r} is not spoken", "Known are en and zh.")
+
+
+def _named(key: str, check: Callable[[], object]) -> None:
+    try:
+        check()
+    except UsageError as error:
+        raise UsageError(f"{key}: {error.message}", error.hint) from error
+
+
+def _secret(variable: str, file: str, environ: Mapping[str, str]) -> str:
+    if variable:
+        found = environ.get(variable, "").strip()
+        if not found:
+            raise UsageError(f"the variable {variable} is not set", "It holds what must not stand in whystall.toml.")
+        return found
+    if not file:
+        return ""
+    try:
+        return Path(file).expanduser().read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(
+            f"the file {file} cannot be read: {error}", "It holds what must not stand in whystall.toml."
+        ) from None

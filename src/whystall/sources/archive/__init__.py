@@ -1,0 +1,1 @@
+"""The watcher's store: samples in sealed column chunks, incidents, and what is usual at which hour."""
