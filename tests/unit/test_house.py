@@ -30,6 +30,7 @@ TESTED_ELSEWHERE = {
     "cli/verbs.py": "tests/unit/cli/test_main.py",
     "cli/__init__.py": "tests/unit/cli/test_main.py",
     "__main__.py": "tests/unit/cli/test_main.py",
+    "service/notices": "tests/unit/service/notices/test_receiver.py, each kind against a fake of it",
     "errors.py": "tests/unit/cli/test_main.py",
 }
 

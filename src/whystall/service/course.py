@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+
 import msgspec
 
 from whystall.model.diagnosis import Diagnosis, Engine
@@ -262,4 +263,3 @@ def _minutes(seconds: float) -> Text:
     if seconds < 120:
         return Text(f"{seconds:.0f} s", f"{seconds:.0f} 秒")
     return Text(f"{seconds / 60:.0f} min", f"{seconds / 60:.0f} 分钟")
-

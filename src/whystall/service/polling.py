@@ -10,7 +10,7 @@ from collections.abc import Callable
 import msgspec
 import numpy as np
 
-from whystall.errors import WhystallError
+from whystall.errors import TooLittleData, WhystallError
 from whystall.model.recording import Recording, SeriesKey
 from whystall.sources.exposition import Page
 from whystall.sources.prometheus.question import parse_question
@@ -74,9 +74,11 @@ class Polling:
         try:
             found = await read_prometheus(question, span, self._target.access, self._target.name)
         except WhystallError as error:
-            self._failures += 1
-            self._taker.failed(self._target.name, now, type(error).__name__, error.message)
-            return
+            if not (isinstance(error, TooLittleData) and self._known):  # it answers, and has nothing new of anybody
+                self._failures += 1
+                self._taker.failed(self._target.name, now, type(error).__name__, error.message)
+                return
+            found = {}
         self._asked, self._failures = now, 0
         self._taker.back(self._target.name, now)
         for instance, recording in found.items():

@@ -42,15 +42,20 @@ def dingtalk(said: Message, url: str, key: str, now: float) -> Post:
         stamp = str(int(now * 1000))
         digest = hmac.new(key.encode(), f"{stamp}\n{key}".encode(), hashlib.sha256).digest()
         url = f"{url}{'&' if '?' in url else '?'}timestamp={stamp}&sign={quote_plus(base64.b64encode(digest))}"
-    text = f"**{_plain(said.title)}**\n\n" + "\n\n".join(_plain(line) for line in said.lines)
-    return Post(url, {"msgtype": "markdown", "markdown": {"title": said.title[:60], "text": text}})
+    text = "\n\n".join(_markdown(said))
+    return Post(url, {"msgtype": "markdown", "markdown": {"title": _plain(said.title)[:60], "text": text}})
 
 
 def wecom(said: Message, url: str) -> Post:
     """WeCom's group robot, in Markdown of at most 4096 bytes."""
-    text = f"**{_plain(said.title)}**\n" + "\n".join(_plain(line) for line in said.lines)
+    text = "\n".join(_markdown(said))
     cut = text.encode()[:_WECOM_BYTES].decode("utf-8", "ignore")
     return Post(url, {"msgtype": "markdown", "markdown": {"content": cut}})
+
+
+def _markdown(said: Message) -> list[str]:
+    link = [f"[{said.link}]({said.link})"] if said.link else []
+    return [f"**{_plain(said.title)}**", *(_plain(line) for line in said.lines), *link]
 
 
 class _Answer(msgspec.Struct):

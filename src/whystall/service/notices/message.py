@@ -12,11 +12,10 @@ from whystall.reports.printable import clean
 LONGEST = 800  # characters of one line: pagers cut what is longer anyway
 _SINCE = Text("Lasted {time}", "历时 {time}")
 _FIRST = Text("First step: {text}", "第一步：{text}")
-_MORE = Text("Details: {url}", "详情：{url}")
 
 
 class Message(msgspec.Struct, frozen=True):
-    """``title`` says what and where in one line; ``lines`` what to do and where to look. Nothing in them is markup."""
+    """``title`` says what and where in one line, ``lines`` what to do; nothing in them is markup. ``link`` may be empty."""
 
     title: str
     lines: tuple[str, ...]
@@ -24,7 +23,8 @@ class Message(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        return "\n".join((self.title, *self.lines))
+        """All of it, for receivers without markup."""
+        return "\n".join((self.title, *self.lines, *([self.link] if self.link else ())))
 
 
 def message(happening: Happening, lang: str, external_url: str = "") -> Message:
@@ -36,9 +36,7 @@ def message(happening: Happening, lang: str, external_url: str = "") -> Message:
         lines.append(_SINCE.format(time=lasted(incident.recovered - incident.since)).in_(lang))
     elif incident.first_step.en:
         lines.append(_FIRST.format(text=incident.first_step).in_(lang))
-    link = f"{external_url.rstrip('/')}/#/incidents/{incident.id}" if external_url else ""
-    if link:
-        lines.append(_MORE.format(url=link).in_(lang))
+    link = f"{external_url.rstrip('/')}/#/incident/{incident.id}" if external_url else ""
     return Message(_cut(title), tuple(_cut(line) for line in lines), link)
 
 

@@ -6,10 +6,9 @@ al., "Gorilla", VLDB 2015, section 4.1.2); putting byte 7 of all values first ma
 
 from __future__ import annotations
 
-import zlib
-
 import numpy as np
 from isal import isal_zlib
+from isal.igzip_lib import IsalError
 from numpy.typing import NDArray
 
 from whystall.errors import StoreDamaged
@@ -63,7 +62,7 @@ def inflated(data: bytes, size: int) -> bytes:
     """Exactly ``size`` bytes. Raises StoreDamaged."""
     try:
         body: bytes = isal_zlib.decompressobj().decompress(data, size + 1)
-    except zlib.error as error:
+    except IsalError as error:  # type: ignore[misc]  # its stub calls it a function
         raise StoreDamaged(
             f"a chunk cannot be read: {error}", "Keep the file; move it away to start a new one."
         ) from error

@@ -1,0 +1,102 @@
+"""A Prometheus that answers what a test wants, errors and half a body too."""
+
+import json
+from contextlib import asynccontextmanager
+
+import pytest
+from aiohttp import web
+
+from servers import http_server
+from whystall.service.polling import SILENT_S, Polling
+from whystall.service.target import WatchTarget
+
+
+class Taken:
+    def __init__(self) -> None:
+        self.pages: list[tuple[str, float, int]] = []
+        self.failures: list[tuple[str, str, str]] = []
+        self.found_: list[str] = []
+        self.backs = 0
+
+    def page(self, name, t, page, keys) -> None:
+        self.pages.append((name, t, len(page.ids)))
+
+    def failed(self, name, t, error, text) -> None:
+        self.failures.append((name, error, text))
+
+    def facts(self, name, facts) -> None: ...
+
+    def found(self, name, target) -> None:
+        self.found_.append(target.target.partition(" ")[2])
+
+    def back(self, name, t) -> None:
+        self.backs += 1
+
+
+def body(*samples: tuple[str, float]) -> str:
+    instances = sorted({instance for instance, _ in samples})
+    result = [
+        {
+            "metric": {"__name__": name, "instance": instance, "job": "v", "engine": "0"},
+            "values": [[t, "1"] for one, t in samples if one == instance],
+        }
+        for instance in instances
+        for name in ("vllm:num_requests_running", "vllm:generation_tokens_total")
+    ]
+    return json.dumps({"status": "success", "data": {"resultType": "matrix", "result": result}})
+
+
+@asynccontextmanager
+async def polling(*answers: tuple[int, str]):
+    left = list(answers)
+    times = iter(range(1000, 100000, 15))
+
+    async def handler(_request: web.Request) -> web.Response:
+        status, text = left.pop(0) if len(left) > 1 else left[0]
+        return web.Response(status=status, text=text, content_type="application/json")
+
+    async with http_server(handler) as url:
+        taken = Taken()
+        target = WatchTarget("prom", f"prometheus+{url}?job=v")
+        yield Polling(target, 15.0, 300.0, taken, now=lambda: float(next(times))), taken
+
+
+async def test_each_instance_is_a_server_and_each_sample_is_taken_once():
+    first, second = body(("a:1", 990.0), ("b:1", 991.0)), body(("a:1", 990.0), ("a:1", 1005.0), ("b:1", 991.0))
+    async with polling((200, first), (200, second)) as (poll, taken):
+        await poll.once()
+        await poll.once()
+    assert taken.found_ == ["a:1", "b:1"]
+    assert taken.pages == [("prom~a-1", 990.0, 2), ("prom~b-1", 991.0, 2), ("prom~a-1", 1005.0, 2)]
+    assert taken.failures == []
+
+
+async def test_an_instance_without_new_samples_gives_no_page():
+    rounds = int(SILENT_S / 15) + 2
+    async with polling((200, body(("a:1", 990.0)))) as (poll, taken):
+        for _ in range(rounds):
+            await poll.once()
+    assert taken.failures
+    assert {(name, error) for name, error, _ in taken.failures} == {("prom~a-1", "NoSamples")}
+
+
+@pytest.mark.parametrize(
+    ("answer", "name", "told"),
+    [
+        ((500, "oops"), "Unavailable", "500"),
+        ((200, body(("a:1", 990.0))[:60]), "NotMetrics", "half an answer"),
+        ((401, ""), "AccessDenied", "401"),
+        ((503, '{"status":"error","errorType":"timeout","error":"query timed out"}'), "Unavailable", "timed out"),
+        ((200, "<html>"), "NotMetrics", "no answer of a Prometheus"),
+        ((200, '{"status":"success","data":{"resultType":"matrix","result":[]}}'), "TooLittleData", "no series"),
+    ],
+)
+async def test_a_prometheus_in_trouble_is_named_and_asked_again(answer, name, told):
+    async with polling(answer, (200, body(("a:1", 1010.0)))) as (poll, taken):
+        await poll.once()
+        await poll.once()
+    ((target, error, text),) = taken.failures
+    assert (target, error) == ("prom", name)
+    assert told in text
+    assert taken.pages == [("prom~a-1", 1010.0, 2)]
+    assert taken.backs == 1
