@@ -48,7 +48,9 @@ debian-packages:
 	if [ -z "$$missing" ]; then :; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	  echo "Installing" $$missing; \
-	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends $$missing >/dev/null; \
+	  apt-get update -qq && RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive \
+	    apt-get install -qq -y --no-install-recommends $$missing >/dev/null && \
+	  for name in $$missing; do service $$name stop >/dev/null 2>&1 || true; done; \
 	else echo "Not here, and not root on Debian:" $$missing "(the tests that need them will be skipped)"; fi
 
 test: $(VENV)/.developed debian-packages

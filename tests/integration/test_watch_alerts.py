@@ -11,9 +11,9 @@ from pathlib import Path
 
 import aiohttp
 import pytest
-from integration_processes import process
 
 from emulated import emulator
+from integration_processes import process
 from whystall.model.incident import Happening
 from whystall.service.daemon import Plan, watch
 from whystall.service.log import Log

@@ -28,7 +28,7 @@ _LOOKS = Text("not found yet", "尚未找到")
 class Look(msgspec.Struct, frozen=True):
     """What one look at an engine gave. ``full`` is None where nothing could be diagnosed, ``tail`` is the last minute.
 
-    ``unreachable`` is why there is no page, None where there is one. ``late``: tokens still come later than before the
+    ``unreachable`` is why there is no page, and ``lost_since`` since when; None where there is one. ``late``: tokens still come later than before the
     incident, which a last minute without a past to compare with cannot tell.
     """
 
@@ -36,6 +36,7 @@ class Look(msgspec.Struct, frozen=True):
     full: Diagnosis | None = None
     tail: Diagnosis | None = None
     unreachable: Text | None = None
+    lost_since: float | None = None
     forecast: Forecast | None = None
     burn: tuple[Burn, ...] = ()
     late: bool = False
@@ -220,6 +221,8 @@ def _needed(look: Look, kind: IncidentKind) -> int:
 
 
 def _since(look: Look) -> float:
+    if look.lost_since is not None:
+        return look.lost_since
     onsets = [c.onset for c in look.full.causes if c.onset] if look.full is not None else []
     if look.full is not None and onsets:
         return look.full.window.start + onsets[0].seconds

@@ -83,6 +83,7 @@ def _look(job: Job, looked: Looked, server: Server, engine: EngineSeen, *, first
         full=full.diagnosis if full else None,
         tail=tail,
         unreachable=server.unreachable() if first else None,
+        lost_since=server.lost_since() if first else None,
         forecast=engine.forecast,
         burn=tuple(rate.rates(job.at) for rate in engine.burn),
         late=server.late(engine),

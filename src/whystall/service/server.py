@@ -252,10 +252,12 @@ class Server:
         """Why there is no page, None where one came lately."""
         if self._lost < LOST_AFTER:
             return None
-        last = self.window.last
-        when = f" for {self.failed_for():.0f} s" if last is not None else ""
-        return Text(f"No page{when}: {self.error}", f"没有指标页面{when}：{self.error}")
+        when = self.window.last is not None
+        return Text(
+            f"{'No page any more' if when else 'No page'}: {self.error}",
+            f"{'不再有' if when else '没有'}指标页面：{self.error}",
+        )
 
-    def failed_for(self) -> float:
-        """Seconds since the first scrape of those that failed in a row."""
-        return max(self.window.failed[-1].t - self._lost_since, 0.0) if self.window.failed and self._lost else 0.0
+    def lost_since(self) -> float | None:
+        """When the first of the scrapes failed that failed in a row; None where the last one gave a page."""
+        return self._lost_since if self._lost >= LOST_AFTER else None
