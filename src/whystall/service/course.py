@@ -28,7 +28,8 @@ _LOOKS = Text("not found yet", "尚未找到")
 class Look(msgspec.Struct, frozen=True):
     """What one look at an engine gave. ``full`` is None where nothing could be diagnosed, ``tail`` is the last minute.
 
-    ``unreachable`` is why there is no page, and ``lost_since`` since when; None where there is one. ``late``: tokens still come later than before the
+    ``unreachable`` is why there is no page, and ``lost_since`` since when; None where there is one.
+    ``late``: tokens still come later than before the
     incident, which a last minute without a past to compare with cannot tell.
     """
 
