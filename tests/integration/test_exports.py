@@ -167,3 +167,16 @@ async def _rules(api: str) -> list[dict]:
             if all(rule["health"] != "unknown" for rule in rules):
                 return rules
             await asyncio.sleep(0.2)
+
+
+def test_the_tools_take_what_init_writes(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "whystall", "init", str(tmp_path)]
+    assert subprocess.run(command, capture_output=True, check=False).returncode == 0
+    checks = [["promtool", "check", "config", "prometheus/prometheus.yml"]]
+    if shutil.which("amtool"):
+        checks.append(["amtool", "check-config", "alertmanager/alertmanager.yml"])
+    if shutil.which("systemd-analyze"):
+        checks.append(["systemd-analyze", "verify", "systemd/whystall.service"])
+    for check in checks:
+        done = subprocess.run(check, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
