@@ -54,8 +54,9 @@ def setup_files(asked: SetupAsked) -> dict[str, str]:
 
 def part_of(place: str) -> Part:
     """The part to which a file belongs."""
-    known = _PART_OF.get(place)
-    return known or next(part for part in PARTS if place.startswith(f"{part}/"))
+    if place in _PART_OF:
+        return _PART_OF[place]
+    return next(part for part in PARTS if place.startswith(f"{part}/"))
 
 
 def names(addresses: list[Address]) -> list[str]:
