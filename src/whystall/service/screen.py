@@ -8,6 +8,7 @@ from textual import work
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
+from textual.events import Resize
 from textual.widgets import DataTable, Footer, Static
 
 from whystall.errors import WhystallError
@@ -108,13 +109,13 @@ class Screen(App[WhystallError | None]):
         self._fill(cause_rows(finding.diagnosis, lang) if finding else [])
         self._explain()
 
-    def on_resize(self) -> None:
+    def on_resize(self, event: Resize) -> None:
         """The pictures are as wide as the terminal."""
-        self._draw()
+        self._draw(event.size.width)
 
-    def _draw(self) -> None:
+    def _draw(self, width: int = 0) -> None:
         timeline = self.finding.timeline if self.finding else None
-        lines = picture_lines(timeline, self._lang, self.size.width - 2)
+        lines = picture_lines(timeline, self._lang, (width or self.size.width) - 2)
         self.query_one("#pictures", Static).update("\n".join(lines))
 
     def _head_table(self) -> None:
