@@ -135,10 +135,10 @@ def states_of(recording: Recording) -> list[EngineState]:
 
 
 def _silent(recording: Recording) -> EngineState:
-    """The state of a server that gave no page at all, from its log. Raises where there is none."""
+    """The state of a server that gave no page at all, from its log or a comparison. Raises where there is neither."""
     begun = starts(recording.log, asked(recording)[1]) if recording.metrics.failed else ()
     events = read_events(since(recording.log, begun))
-    if not events:
+    if not events and not recording.contrasts:
         raise _nothing_scraped(recording)
     return silent_state(recording, read_configuration(recording), events, begun)
 

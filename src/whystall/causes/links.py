@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from whystall.model.text import Text
 
-from .entry import Link, Need
+from .entry import CauseEntry, Link, Need
 
 LATE_AT_THE_CLIENT = Link(
     Text(
@@ -87,3 +89,17 @@ def shown_by_contrast(feature: str) -> tuple[Link, ...]:
         "everything that both runs had alike: load, model and hardware", "两次运行相同的一切：负载、模型与硬件"
     )
     return (Link(claim, (Need(name),), rejects=rejects),)
+
+
+def seen_in_contrast(entry: CauseEntry, feature: str) -> CauseEntry:
+    """``entry``, which a comparison with and without ``feature`` shows as well, with no other proof."""
+    name = f"contrast.{feature}"
+    figure = "{" + name.replace(".", "_") + ":~2}"
+    number = Text(f"{figure} times worse with it than without", f"使用时比不使用差 {figure} 倍")
+    return msgspec.structs.replace(
+        entry,
+        weights={name: 7.0, **entry.weights},  # the same load without it is better: no observation says more
+        other_links=(*entry.other_links, shown_by_contrast(feature)),
+        numbers=(*entry.numbers, number),
+        hurts_as=(*entry.hurts_as, "contrast"),
+    )

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import msgspec
+
 from whystall.model.diagnosis import Evidence, Verdict
 
 from .chain import Chain, chain
@@ -44,6 +46,7 @@ class Weighed(NamedTuple):
 
 def weigh(seen: Seen, entries: dict[str, CauseEntry], temperature: float = 1.0) -> Weighed:
     """The causes that the evidence leaves, their probabilities, and the verdict that they give."""
+    entries = _compared(seen, entries)
     held = standing(seen, entries)
     found = posterior((entries[name] for name in held), seen.evidence, seen.kinds, temperature)
     probability = _through_limits(found.marginal, entries)
@@ -54,6 +57,18 @@ def weigh(seen: Seen, entries: dict[str, CauseEntry], temperature: float = 1.0) 
     if verdict == "bottleneck" and not _stands_out(found, named[0]):
         verdict, named = "unknown", order[:2]
     return Weighed(verdict, named, {**probability, **rounded}, held)
+
+
+def _compared(seen: Seen, entries: dict[str, CauseEntry]) -> dict[str, CauseEntry]:
+    """A comparison is a loss of what was compared: other causes make none of that kind."""
+    if not seen.kinds.get("contrast"):
+        return entries
+    result = dict(entries)
+    for name, entry in entries.items():
+        if not any(weight.startswith("contrast.") and weight in seen.evidence for weight in entry.weights):
+            others = tuple(kind for kind in entry.hurts_as if kind != "contrast")
+            result[name] = msgspec.structs.replace(entry, hurts_as=others)
+    return result
 
 
 def standing(seen: Seen, entries: dict[str, CauseEntry]) -> dict[str, Chain]:

@@ -34,7 +34,8 @@ _NEAR_S = 15.0  # a process that is gone has written its last lines somewhat bef
 def startup(scene: Scene) -> Iterator[Evidence]:
     """Evidence of a server that is away, still starting, or failed to start."""
     away = longest_silence(scene.state)
-    yield _away(scene, away)
+    if away is not None or "metrics" in scene.state.signals:
+        yield _away(scene, away)
     if away is not None and away.where == "start":
         yield from _fresh(scene)
     if "log" in scene.state.signals:

@@ -49,10 +49,12 @@ def symptoms(state: EngineState, slo: Slo | None = None, paced: Pace | None = No
 
 
 def contrasted(state: EngineState) -> Bools:
-    """Intervals with requests inside, where the same load was measured without one thing and was a fifth better."""
-    worse = [contrast.since - state.start for contrast in state.contrasts if (1 - level("gain")) * contrast.ratio >= 1]
+    """Intervals with requests inside, where the same load was measured without one thing and was better."""
+    worse = [contrast.since - state.start for contrast in state.contrasts if (1 - level("compared")) * contrast.ratio >= 1]
     if not worse:
         return np.zeros(len(state.dt), dtype=bool)
+    if "metrics" not in state.signals:
+        return np.ones(len(state.dt), dtype=bool)  # nobody looked, somebody measured
     return _positive((np.fmax(state.running_start, state.running_end) > 0) & (state.t_start >= min(worse) - 0.5))
 
 

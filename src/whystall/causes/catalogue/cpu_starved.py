@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from whystall.causes.entry import CauseEntry, Link, LookAlike, Need
+from whystall.causes.links import seen_in_contrast
 from whystall.model.text import Text
 
 CAUSE = CauseEntry(
@@ -122,3 +123,5 @@ CAUSE = CauseEntry(
     order=1,
     settled_by=("host",),
 )
+
+CAUSE = seen_in_contrast(CAUSE, "cpu")

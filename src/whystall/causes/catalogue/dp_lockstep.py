@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from whystall.causes.entry import CauseEntry, Link, LookAlike, Need
+from whystall.causes.links import seen_in_contrast
 from whystall.model.text import Text
 
 CAUSE = CauseEntry(
@@ -113,3 +114,5 @@ CAUSE = CauseEntry(
         "trace",
     ),
 )
+
+CAUSE = seen_in_contrast(CAUSE, "lockstep")

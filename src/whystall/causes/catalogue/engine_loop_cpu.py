@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from whystall.causes.entry import CauseEntry, Link, LookAlike, Need
+from whystall.causes.links import seen_in_contrast
 from whystall.model.text import Text
 
 CAUSE = CauseEntry(
@@ -95,3 +96,5 @@ CAUSE = CauseEntry(
     order=3,
     settled_by=("host", "trace"),
 )
+
+CAUSE = seen_in_contrast(CAUSE, "engine_loop")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from whystall.causes.entry import CauseEntry, Link, LookAlike, Need
+from whystall.causes.links import seen_in_contrast
 from whystall.model.text import Text
 
 CAUSE = CauseEntry(
@@ -86,3 +87,5 @@ CAUSE = CauseEntry(
     order=2,
     settled_by=("host",),
 )
+
+CAUSE = seen_in_contrast(CAUSE, "frontend")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from whystall.causes.entry import CauseEntry, Link, LookAlike, Need
-from whystall.causes.links import LATE_AT_THE_CLIENT
+from whystall.causes.links import LATE_AT_THE_CLIENT, seen_in_contrast
 from whystall.model.text import Text
 
 CAUSE = CauseEntry(
@@ -65,3 +65,5 @@ CAUSE = CauseEntry(
     order=1,
     settled_by=("client",),
 )
+
+CAUSE = seen_in_contrast(CAUSE, "gateway")

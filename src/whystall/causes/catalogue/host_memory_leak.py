@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from whystall.causes.entry import CauseEntry, Link, LookAlike, Need
+from whystall.causes.links import seen_in_contrast
 from whystall.model.text import Text
 
 CAUSE = CauseEntry(
@@ -124,3 +125,5 @@ CAUSE = CauseEntry(
         "log",
     ),
 )
+
+CAUSE = seen_in_contrast(CAUSE, "leak")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from whystall.causes.entry import CauseEntry, Link, LookAlike, Need
-from whystall.causes.links import MORE_CAME
+from whystall.causes.links import MORE_CAME, seen_in_contrast
 from whystall.model.text import Text
 
 CAUSE = CauseEntry(
@@ -119,3 +119,5 @@ CAUSE = CauseEntry(
     order=1,
     settled_by=("metrics",),
 )
+
+CAUSE = seen_in_contrast(CAUSE, "kv")

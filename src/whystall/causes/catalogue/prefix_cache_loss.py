@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from whystall.causes.entry import CauseEntry, Link, LookAlike, Need
+from whystall.causes.links import seen_in_contrast
 from whystall.model.text import Text
 
 CAUSE = CauseEntry(
@@ -82,3 +83,5 @@ CAUSE = CauseEntry(
     onset_from=("prefix.lost",),
     settled_by=("metrics",),
 )
+
+CAUSE = seen_in_contrast(CAUSE, "prefix_cache")

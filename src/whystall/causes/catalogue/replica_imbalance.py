@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from whystall.causes.entry import CauseEntry, Link, LookAlike, Need
+from whystall.causes.links import seen_in_contrast
 from whystall.model.text import Text
 
 CAUSE = CauseEntry(
@@ -103,3 +104,5 @@ CAUSE = CauseEntry(
     order=0,
     settled_by=("metrics",),
 )
+
+CAUSE = seen_in_contrast(CAUSE, "replicas")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from whystall.causes.entry import CauseEntry, Link, LookAlike, Need
-from whystall.causes.links import MORE_CAME, REQUESTS_WAIT
+from whystall.causes.links import MORE_CAME, REQUESTS_WAIT, seen_in_contrast
 from whystall.model.text import Text
 
 CAUSE = CauseEntry(
@@ -86,3 +86,5 @@ CAUSE = CauseEntry(
     order=2,
     settled_by=("gpu", "config"),
 )
+
+CAUSE = seen_in_contrast(CAUSE, "budget")
