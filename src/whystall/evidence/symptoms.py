@@ -50,7 +50,9 @@ def symptoms(state: EngineState, slo: Slo | None = None, paced: Pace | None = No
 
 def contrasted(state: EngineState) -> Bools:
     """Intervals with requests inside, where the same load was measured without one thing and was better."""
-    worse = [contrast.since - state.start for contrast in state.contrasts if (1 - level("compared")) * contrast.ratio >= 1]
+    worse = [
+        contrast.since - state.start for contrast in state.contrasts if (1 - level("compared")) * contrast.ratio >= 1
+    ]
     if not worse:
         return np.zeros(len(state.dt), dtype=bool)
     if "metrics" not in state.signals:

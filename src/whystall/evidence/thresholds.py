@@ -23,7 +23,10 @@ _TABLE = (
     Threshold("felt_itl", 0.025, "s", "40 tokens a second read faster than anybody reads (DESIGN, SLO)"),
     Threshold("gain", 0.2, "ratio", "a limit is worth naming when lifting it gains a fifth (DESIGN, SLO)"),
     Threshold(
-        "compared", 0.07, "ratio", "two runs of one load differ by a few percent; who writes a comparison down felt more"
+        "compared",
+        0.07,
+        "ratio",
+        "two runs of one load differ by a few percent; who writes a comparison down felt more",
     ),
     Threshold("slow_factor", 2.0, "ratio", "an ITL over twice what the batch should take is a loss (DESIGN, SLO)"),
     Threshold("felt_errors", 0.01, "ratio", "one refused request in a hundred breaks a 99% availability goal"),

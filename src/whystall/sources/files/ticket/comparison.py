@@ -11,13 +11,15 @@ import msgspec
 
 from whystall.model.recording import Contrast
 
+from .features import FEATURES, two_versions
 from .figure import Figure
 from .statements import Case, Statements, Values
 
 # Figures that compare two cases, the plainest first; True where more is better.
 _FIGURES = {"ttft": False, "itl": False, "tpot": False, "e2e": False, "generation_tps": True, "total_tps": True}
-_FIGURES |= {"rate": True, "duration": False}
+_FIGURES |= {"rate": True, "duration": False, "hit_ratio": True}
 _FELT_S = 0.2  # a first token within that is early whatever it is compared with (DESIGN.md, SLO)
+_LEAST_MISS = 0.05  # a hit rate moves by as much from hour to hour
 _AGREE = 1.2  # figures that differ by more, one each way, say that two cases are not two of the same
 _STATISTICS = ("", ".mean", ".p50", ".p95", ".p99")
 _CONTROLLED = ("in_flight", "batch", "prompt", "output", "offered_rate")
@@ -29,46 +31,6 @@ _VERSION = re.compile(r"v?\d{1,3}(?:\.\d{1,3})+|v\d{1,4}|0\d{2,3}|driver|cuda|ro
 # Words that say which of two states a figure is of, with their synonyms: figures of one state belong together.
 _STATES = {"mixed": "together", "during": "together", "concurrent": "together", "together": "together"}
 _STATES |= {"alone": "alone", "solo": "alone", "isolated": "alone"}
-_GOOD_AND_BAD = re.compile(r"\bgood\b.{1,80}\bbad\b|\bbad\b.{1,80}\bgood\b|\bfine on\b")
-# What a case may be named for, by the words that name it.
-FEATURES: dict[str, frozenset[str]] = {
-    "structured_output": frozenset(
-        ["guided", "json", "schema", "grammar", "ebnf", "xgrammar", "outlines", "structured", "constrained"]
-    ),
-    "lora": frozenset(["lora", "loras", "adapter", "adapters"]),
-    "speculative": frozenset(["spec", "speculative", "ngram", "eagle", "eagle3", "mtp", "draft", "medusa"]),
-    "sampling": frozenset(["logprobs", "logprob", "penalty", "penalties", "sampler"]),
-    "multimodal": frozenset(["image", "images", "video", "videos", "audio", "vision", "mm"]),
-    "eager": frozenset(["eager", "nograph", "nographs"]),
-    "kernels": frozenset(
-        [
-            "fp8",
-            "fp4",
-            "nvfp4",
-            "mxfp4",
-            "awq",
-            "gptq",
-            "int4",
-            "int8",
-            "marlin",
-            "triton",
-            "flash",
-            "flashinfer",
-            "flashattn",
-            "xformers",
-            "sdpa",
-            "fa2",
-            "fa3",
-        ]
-    ),
-    "link": frozenset(["x1", "x4", "x8", "x16", "pcie", "nvlink", "rdma", "socket", "tcp", "ib", "p2p"]),
-    "offload": frozenset(["lmcache", "offload", "offloading", "nixl"]),
-    "profiler": frozenset(["profiler", "profiling", "tracing"]),
-    "expert_balance": frozenset(["eplb"]),
-    "power": frozenset(("capped", "throttled", "powercap")),
-    "first_run": frozenset(("first", "cold", "run1", "initial")),
-    "version": frozenset(("upgrade", "upgraded", "regression")),
-}
 _GRAPHS = frozenset(("graph", "graphs", "cudagraph", "cudagraphs"))
 
 
@@ -102,7 +64,7 @@ def compared(stated: Statements, version: str = "") -> Compared:
     if words & _BETWEEN and not set(good.words) & _BETWEEN:
         return Compared(reference, beside=incident, words=words)
     alike = not any(_differ(good.values, bad.values, name) for name in _CONTROLLED)
-    told = _features(good, bad) or ({"version"} if _GOOD_AND_BAD.search(version) else {""})
+    told = _told(good, bad, figure) or ({"version"} if two_versions(version) else {""})
     named = sorted(told)  # "": the same load, and nothing says what is different
     contrasts = tuple(Contrast(name, figure, ratio) for name in named) if alike else ()
     versions = tuple(word for word in bad.words if word not in good.words and _VERSION.fullmatch(word))
@@ -135,6 +97,8 @@ def _worse(slot: str, good: Values, bad: Values) -> float:
     name = slot.partition(".")[0]
     if name == "ttft" and max(a, b) < _FELT_S:
         return 0.0
+    if name == "hit_ratio":  # what is computed is what was not hit
+        return (1 - b) / max(1 - a, _LEAST_MISS) if 0 <= max(a, b) <= 1 and a - b >= _LEAST_MISS else 1.0
     if _FIGURES[name]:
         crowds = [_crowd(good), _crowd(bad)]
         if None in crowds and crowds != [None, None]:
@@ -192,6 +156,15 @@ def _only(stated: Statements, cases: list[Case]) -> Values:
     for case in sorted(told, key=lambda c: (c not in cases, -len(c.values))):
         values = {**case.values, **values}
     return values
+
+
+def _told(good: Case, bad: Case, figure: str) -> set[str]:
+    """What the two differ in: by their names, by the limit that each was given, or by the cache hits that they got."""
+    found = _features(good, bad)
+    limits = {"seats": "seats", "budget": "budget"}
+    found |= {feature for name, feature in limits.items() if not found and _differ(good.values, bad.values, name)}
+    lost = _worse("hit_ratio", good.values, bad.values) if "hit_ratio" in {*good.values} & {*bad.values} else 1.0
+    return found or ({"prefix_cache"} if lost > 1 + _LEAST_MISS or figure == "hit_ratio" else set())
 
 
 def _features(good: Case, bad: Case) -> set[str]:

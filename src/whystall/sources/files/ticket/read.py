@@ -15,14 +15,16 @@ import msgspec
 import numpy as np
 
 from whystall.errors import TooLittleData
-from whystall.model.recording import ClientColumns, FailedScrape, Health, LogLine, Recording, SeriesTable
+from whystall.model.recording import ClientColumns, Contrast, Health, LogLine, Recording
 from whystall.model.target import Target
 from whystall.sources.gpu import GpuRow, gpu_columns
 
+from .alone import decided, lines, without_page
 from .comparison import Compared, compared
 from .document import Ticket
 from .figure import Figure
 from .flags import command_line, kv_tokens
+from .losses import stated_losses
 from .page import START, table_of
 from .phase import Phase, Span, phase_of
 from .statements import Row, Statements, Values, statements_of
@@ -52,8 +54,9 @@ def ticket_recording(ticket: Ticket, name: str = "ticket") -> Recording:
         stated = msgspec.structs.replace(stated, rows=())
     phases, scrapes = _window(stated, found, argv)
     window = all(any(phase.enough for phase in engine) for engine in phases) and _told(stated, found)
-    if not window and _decided(stated):
-        return _log_alone(stated, ticket, argv, name)
+    contrasts = _contrasts(found, ticket, stated)
+    if not window and (decided(stated) or contrasts):
+        return without_page(stated, contrasts, argv, name, _release(found, ticket))
     if not window:
         raise TooLittleData("the ticket's numbers make no window: " + _missing(stated), _HINT)
     end = START + scrapes[-1]
@@ -63,28 +66,20 @@ def ticket_recording(ticket: Ticket, name: str = "ticket") -> Recording:
         metrics=table_of(phases, scrapes, _pool(stated, ticket)),
         gpu=gpu_columns(list(_gpus(stated, found, phases[0], ticket))),
         client=_client(found, scrapes[-1], phases[0][-1].rate),
-        log=tuple(LogLine(incident, "ERROR", "EngineCore", None, text) for text in _lines(stated)),
+        log=tuple(LogLine(incident, "ERROR", "EngineCore", None, text) for text in lines(stated)),
         version=_release(found, ticket),
         argv=argv,
         health=tuple(Health(end, status) for status in _health(ticket)),
-        contrasts=tuple(msgspec.structs.replace(c, since=end - phases[0][-1].seconds) for c in found.contrasts),
+        contrasts=tuple(msgspec.structs.replace(c, since=end - phases[0][-1].seconds) for c in contrasts),
     )
 
 
-_FAULT = re.compile(r"NVRM: Xid|OutOfMemoryError")
-
-
-def _decided(stated: Statements) -> bool:
-    """Whether a line is stated that names what happened by itself: a GPU's fault, an allocation that failed."""
-    return any(_FAULT.search(line) for line in _lines(stated))
-
-
-def _log_alone(stated: Statements, ticket: Ticket, argv: tuple[str, ...], name: str) -> Recording:
-    """The recording of a server of which only lines are known; no page of it is."""
-    no_page = tuple(FailedScrape(START + t, "NoPage: the ticket states none") for t in (0.0, _REFERENCE_S))
-    lines = tuple(LogLine(START + _REFERENCE_S / 2, "ERROR", "EngineCore", None, text) for text in _lines(stated))
-    table = msgspec.structs.replace(SeriesTable.empty(), failed=no_page)
-    return Recording(Target(name, "recording"), table, log=lines, version=_release(compared(stated), ticket), argv=argv)
+def _contrasts(found: Compared, ticket: Ticket, stated: Statements) -> tuple[Contrast, ...]:
+    """What the cases show; where they name nothing, what the ticket says is worse, and with what."""
+    if any(contrast.feature for contrast in found.contrasts):
+        return found.contrasts
+    named = tuple(loss for loss in stated_losses(ticket, stated) if loss.feature)
+    return named or found.contrasts
 
 
 def _told(stated: Statements, found: Compared) -> bool:
@@ -227,18 +222,6 @@ def _pool(stated: Statements, ticket: Ticket) -> dict[str, str]:
     found = stated.common.get("kv_tokens")
     tokens = found.low if found else kv_tokens(ticket.flags)
     return {"block_size": "16", "num_gpu_blocks": str(int(tokens / 16))} if tokens else {}
-
-
-def _lines(stated: Statements) -> Iterator[str]:
-    """What a log says or would say: its lines, and failed allocations and collections whose figures are stated."""
-    yield from stated.lines
-    asked, free = stated.common.get("allocated"), stated.common.get("free_memory")
-    if asked and free and asked.low > free.high:
-        mib = (asked.low / 2**20, free.high / 2**20)
-        yield f"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate {mib[0]:.2f} MiB, {mib[1]:.2f} MiB is free"
-    collected = stated.common.get("gc")
-    if collected:
-        yield f"GC took {1e3 * collected.high:.3f}ms to complete."
 
 
 def _gpus(stated: Statements, found: Compared, phases: Sequence[Phase], ticket: Ticket) -> Iterator[GpuRow]:
