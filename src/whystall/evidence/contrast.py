@@ -69,5 +69,5 @@ def contrast(scene: Scene) -> Iterator[Evidence]:
             "同样负载下，使用{name}时比不使用差 {ratio:.2f} 倍",
         )
         # Two runs of one load differ by some percent; twice that is beyond chance.
-        strength = ramp(math.log(ratio), 0.0, -2 * math.log(1 - level("compared")))
+        strength = ramp(math.log(ratio), 0.0, -2.3 * math.log(1 - level("compared")))
         yield scene.evidence(kind.id, ratio, "ratio", strength, text.format(ratio=ratio, name=kind.name), "client")

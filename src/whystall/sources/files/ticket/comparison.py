@@ -46,6 +46,7 @@ class Compared(msgspec.Struct, frozen=True):
     contrasts: tuple[Contrast, ...] = ()
     versions: tuple[str, ...] = ()  # of the incident, where its case is named for one
     words: frozenset[str] = frozenset()
+    better: frozenset[str] = frozenset()  # words that only the better case has
 
 
 def compared(stated: Statements, version: str = "") -> Compared:
@@ -68,7 +69,8 @@ def compared(stated: Statements, version: str = "") -> Compared:
     named = sorted(told)  # "": the same load, and nothing says what is different
     contrasts = tuple(Contrast(name, figure, ratio) for name in named) if alike else ()
     versions = tuple(word for word in bad.words if word not in good.words and _VERSION.fullmatch(word))
-    return Compared(incident, reference, None, contrasts, versions, words)
+    better = frozenset(word for word in good.words if word not in words and len(word) > 2)
+    return Compared(incident, reference, None, contrasts, versions, words, better)
 
 
 _Pair = tuple[float, float, str, Case, Case]
@@ -162,6 +164,9 @@ def _told(good: Case, bad: Case, figure: str) -> set[str]:
     """What the two differ in: by their names, by the limit that each was given, or by the cache hits that they got."""
     found = _features(good, bad)
     limits = {"seats": "seats", "budget": "budget"}
+    limits |= {
+        "output_spread": "prompts"
+    }  # who leaves at other times is replaced one at a time, each by a prefill step
     found |= {feature for name, feature in limits.items() if not found and _differ(good.values, bad.values, name)}
     lost = _worse("hit_ratio", good.values, bad.values) if "hit_ratio" in {*good.values} & {*bad.values} else 1.0
     return found or ({"prefix_cache"} if lost > 1 + _LEAST_MISS or figure == "hit_ratio" else set())

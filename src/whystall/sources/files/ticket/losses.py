@@ -7,17 +7,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from whystall.model.recording import Contrast
 
 from .document import Ticket
 from .features import named_features, part_of, suspect_of
 from .figure import Figure, figure
+from .host import host_losses
+from .leaf import Leaf, leaves_of, path_of
 from .names import name_of
+from .startup import slow_starts
 from .statements import Statements
 
-_MOST_LEAVES = 2000
+STATED = "stated"  # the figure of a comparison that is stated as such
 _LEAST = 1.02  # a ratio that is nearer to one is no loss
 _MOST = 1e6
 _RATIO = re.compile(r"_(?:slowdown|slow_down|times_slower|x_slower|slower_x|factor_slower)_")
@@ -51,17 +54,12 @@ _OTHER_WORK = 2.0
 _COUNT = re.compile(r"(?:_per_(?:token|step|layer)|_calls|_count)_$")
 
 
-class _Leaf(NamedTuple):
-    """A value with the names that lead to it, as one text with ``_`` before, between and after the words."""
+def stated_losses(ticket: Ticket, stated: Statements, *, window: bool = False) -> tuple[Contrast, ...]:
+    """What the ticket says is worse, and with what; the feature is "" where it does not say or says several.
 
-    path: str
-    key: str
-    value: Any
-
-
-def stated_losses(ticket: Ticket, stated: Statements) -> tuple[Contrast, ...]:
-    """What the ticket says is worse, and with what; the feature is "" where it does not say or says several."""
-    leaves = list(_leaves(ticket.symptoms))
+    ``window``: the figures make a window, so that the server serves; how long it took to start is another story.
+    """
+    leaves = list(leaves_of(ticket.symptoms))
     found: dict[str, float] = {}
     for feature, ratio in (
         *_ratios(leaves, ticket),
@@ -71,35 +69,15 @@ def stated_losses(ticket: Ticket, stated: Statements) -> tuple[Contrast, ...]:
         *_of_rows(stated),
         *_lockstep(ticket.symptoms),
         *_dependence(ticket.symptoms),
-        *_grown(ticket),
+        *host_losses(ticket.symptoms, leaves),
+        *(() if window else slow_starts(ticket.symptoms, leaves)),
     ):
         if _LEAST < ratio < _MOST:
             found[feature] = max(found.get(feature, 0.0), ratio)
-    return tuple(Contrast(feature, "stated", ratio) for feature, ratio in found.items())
+    return tuple(Contrast(feature, STATED, ratio) for feature, ratio in found.items())
 
 
-def _text(*names: str) -> str:
-    return "_" + re.sub(r"[^a-z0-9]+", "_", " ".join(names).lower()[:200]).strip("_") + "_"
-
-
-def _leaves(found: dict[Any, Any], path: str = "", depth: int = 0) -> Iterator[_Leaf]:
-    if depth > 8:
-        return
-    for key, value in list(found.items())[:_MOST_LEAVES]:
-        here = f"{path} {key}"
-        if isinstance(value, dict):
-            yield from _leaves(value, here, depth + 1)
-        elif isinstance(value, list):
-            for item in value[:100]:
-                if isinstance(item, dict):
-                    yield from _leaves(item, here, depth + 1)
-                elif isinstance(item, str):
-                    yield _Leaf(_text(here), _text(str(key)), item)
-        else:
-            yield _Leaf(_text(here), _text(str(key)), value)
-
-
-def _ratios(leaves: list[_Leaf], ticket: Ticket) -> Iterator[tuple[str, float]]:
+def _ratios(leaves: list[Leaf], ticket: Ticket) -> Iterator[tuple[str, float]]:
     for leaf in leaves:
         ratio = _ratio(leaf)
         if ratio is None:
@@ -109,7 +87,7 @@ def _ratios(leaves: list[_Leaf], ticket: Ticket) -> Iterator[tuple[str, float]]:
         yield (next(iter(named)) if named else suspect_of(ticket)), ratio
 
 
-def _ratio(leaf: _Leaf) -> float | None:
+def _ratio(leaf: Leaf) -> float | None:
     """How many times worse a leaf says that it is; None where it says nothing of the kind."""
     stated = figure(leaf.value)
     if isinstance(leaf.value, str):
@@ -146,7 +124,7 @@ def _without(percent: float) -> float:
     return 1 / (1 - percent / 100) if 0 < percent < 100 else 1.0
 
 
-def _shares(leaves: list[_Leaf]) -> Iterator[tuple[str, float]]:
+def _shares(leaves: list[Leaf]) -> Iterator[tuple[str, float]]:
     """A part's share of the time, from a profile: without it, the rest would be left."""
     for leaf in leaves:
         part = part_of(leaf.key)
@@ -168,7 +146,7 @@ def _shares(leaves: list[_Leaf]) -> Iterator[tuple[str, float]]:
             yield part, _without(min(share, 99.0))
 
 
-def _costs(leaves: list[_Leaf], stated: Statements) -> Iterator[tuple[str, float]]:
+def _costs(leaves: list[Leaf], stated: Statements) -> Iterator[tuple[str, float]]:
     """A part's time in each step or token, against the step's or token's own time."""
     step = max(_paces(stated), default=0.0)
     counts = {part_of(leaf.key): f.middle for leaf in leaves if _COUNT.search(leaf.key) and (f := figure(leaf.value))}
@@ -210,7 +188,7 @@ def _uneven(found: dict[Any, Any], path: str = "", depth: int = 0) -> Iterator[t
     if depth > 6:
         return
     for key, value in found.items():
-        here = _text(path, str(key))
+        here = path_of(path, str(key))
         if isinstance(value, list) and (numbers := _numbers(value)) and _PEERS.search(here):
             name = name_of(str(key)).quantity
             if name in _OF_PEERS or re.search(r"_tokens_|_load_", here):
@@ -254,7 +232,7 @@ def _lockstep(found: dict[Any, Any], depth: int = 0) -> Iterator[tuple[str, floa
             yield from _lockstep(value, depth + 1)
         if not isinstance(value, list) or len(value) < 2 or not all(isinstance(row, dict) for row in value):
             continue
-        if not all(re.search(r"_(?:dp|dp_rank|rank|engine)_", _text(*map(str, row))) for row in value[:64]):
+        if not all(re.search(r"_(?:dp|dp_rank|rank|engine)_", path_of(*map(str, row))) for row in value[:64]):
             continue
         work = _column(value[:64], r"_(?:new_tokens|tokens|running|num_tokens|batch|scheduled_tokens)_")
         times = _column(value[:64], r"_(?:gap|step|step_time|latency|iteration|forward|duration)_(?:s|ms|us)_")
@@ -267,7 +245,7 @@ def _lockstep(found: dict[Any, Any], depth: int = 0) -> Iterator[tuple[str, floa
 def _column(rows: list[dict[Any, Any]], pattern: str) -> list[float]:
     found = []
     for row in rows:
-        value = next((figure(v) for k, v in row.items() if re.search(pattern, _text(str(k)))), None)
+        value = next((figure(v) for k, v in row.items() if re.search(pattern, path_of(str(k)))), None)
         if value is not None:
             found.append(value.middle)
     return found
@@ -276,7 +254,7 @@ def _column(rows: list[dict[Any, Any]], pattern: str) -> list[float]:
 def _dependence(found: dict[Any, Any]) -> Iterator[tuple[str, float]]:
     """``by_logprobs: [{n: 100, …}, {n: 1000, …}]``: how much a figure changes with how much there is of one thing."""
     for key, rows in found.items():
-        told = named_features(_text(str(key)))
+        told = named_features(path_of(str(key))) if re.search(r"_by_|_vs_|_against_", path_of(str(key))) else set[str]()
         if len(told) != 1 or not isinstance(rows, list) or len(rows) < 2 or not all(isinstance(r, dict) for r in rows):
             continue
         columns = [c for c in rows[0] if all(figure(row.get(c)) is not None for row in rows[:200])]
@@ -292,25 +270,3 @@ def _dependence(found: dict[Any, Any]) -> Iterator[tuple[str, float]]:
                 # A column without a unit changes for the worse, or nobody would have written it down.
                 ratio = max(grows, 1 / grows) if not quantity else grows if "tps" not in quantity else 1 / grows
                 yield next(iter(told)), ratio
-
-
-_GROWING = re.compile(r"_(?:rss|host_mem\w*|resident|host_memory|ram|anon)_")
-_LEAST_GROWTH = 1.05  # heaps breathe by less
-
-
-def _grown(ticket: Ticket) -> Iterator[tuple[str, float]]:
-    """Resident memory from its first to its last figure, where time lies between."""
-    for key, value in ticket.symptoms.items():
-        if not _GROWING.search(_text(str(key))):
-            continue
-        ends: list[float] = []
-        if isinstance(value, dict):
-            pairs = (("start", "end"), ("first", "last"), ("before", "after"), ("begin", "end"))
-            sides = {str(k).lower().split("_")[0]: f.middle for k, v in value.items() if (f := figure(v)) is not None}
-            ends = next(([sides[a], sides[b]] for a, b in pairs if a in sides and b in sides), [])
-        elif isinstance(value, list):
-            ends = _numbers(value)
-        elif isinstance(value, str) and (stated := figure(value)) is not None and stated.low != stated.high:
-            ends = [stated.low, stated.high]
-        if len(ends) >= 2 and ends[0] > 0 and ends[-1] >= _LEAST_GROWTH * ends[0]:
-            yield "leak", ends[-1] / ends[0]

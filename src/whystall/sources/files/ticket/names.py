@@ -20,6 +20,8 @@ _PER_S = r"(?:_s|_per_s|_per_sec|_per_second)"
 _UNIT = r"(?:us|ms|s|sec|seconds|min)"
 # The first that fits; "_" stands before, between and after words. What is left over are statistics, units and cases.
 _RULES: tuple[tuple[str, str], ...] = (
+    ("output_spread", r"_(?:osl|output|output_len)_(?:rr|range_ratio|std|cv)_"),
+    ("prompt_spread", r"_(?:isl|input|prompt|input_len)_(?:rr|range_ratio|std|cv)_"),
     ("queue", rf"_queue_time_|_time_in_queue_|_queued?_(?={_UNIT}_)|_wait(?:ing)?(?:_time)?_(?={_UNIT}_)"),
     ("prefill", rf"_prefill_time_|_prefill_(?={_UNIT}_)"),
     ("rate", rf"_(?:requests|reqs|req){_PER_S}_|_request_throughput_"),

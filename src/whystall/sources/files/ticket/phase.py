@@ -175,7 +175,7 @@ def _running(values: Values, flight: Span, rate: float, itl: tuple[tuple[float, 
     if rate > 0 and lasting > 0:
         return Span(rate * lasting, rate * lasting)
     # Tokens come, prompts are computed or requests served, so somebody runs.
-    somebody = speed > 0 or _first(values, "prompt_tps") > 0 or rate > 0
+    somebody = speed > 0 or _first(values, "prompt_tps") > 0 or rate > 0 or mean > 0
     many = queues or rate > 0
     return Span(1.0, 2.0 if many else 1.0) if somebody else Span()  # not flat, where it is no limit
 

@@ -24,10 +24,11 @@ from .comparison import Compared, compared
 from .document import Ticket
 from .figure import Figure
 from .flags import command_line, kv_tokens
-from .losses import stated_losses
+from .losses import STATED
 from .page import START, table_of
 from .phase import Phase, Span, phase_of
 from .statements import Row, Statements, Values, statements_of
+from .verdicts import contrasts_of
 
 _REFERENCE_S = 60.0
 _STATISTICS_S = 10.0  # vLLM's interval between two lines of statistics
@@ -54,7 +55,7 @@ def ticket_recording(ticket: Ticket, name: str = "ticket") -> Recording:
         stated = msgspec.structs.replace(stated, rows=())
     phases, scrapes = _window(stated, found, argv)
     window = all(any(phase.enough for phase in engine) for engine in phases) and _told(stated, found)
-    contrasts = _contrasts(found, ticket, stated)
+    contrasts = contrasts_of(found, ticket, stated, window=window)
     if not window and (decided(stated) or contrasts):
         return without_page(stated, contrasts, argv, name, _release(found, ticket))
     if not window:
@@ -70,16 +71,13 @@ def ticket_recording(ticket: Ticket, name: str = "ticket") -> Recording:
         version=_release(found, ticket),
         argv=argv,
         health=tuple(Health(end, status) for status in _health(ticket)),
-        contrasts=tuple(msgspec.structs.replace(c, since=end - phases[0][-1].seconds) for c in contrasts),
+        contrasts=tuple(_placed(c, end - phases[0][-1].seconds) for c in contrasts),
     )
 
 
-def _contrasts(found: Compared, ticket: Ticket, stated: Statements) -> tuple[Contrast, ...]:
-    """What the cases show; where they name nothing, what the ticket says is worse, and with what."""
-    if any(contrast.feature for contrast in found.contrasts):
-        return found.contrasts
-    named = tuple(loss for loss in stated_losses(ticket, stated) if loss.feature)
-    return named or found.contrasts
+def _placed(contrast: Contrast, since: float) -> Contrast:
+    """Two cases are shown one after the other; what is stated of no moment is from the start on."""
+    return contrast if contrast.figure == STATED else msgspec.structs.replace(contrast, since=since)
 
 
 def _told(stated: Statements, found: Compared) -> bool:

@@ -19,7 +19,18 @@ _LINES = re.compile(r"(?:^|_)(?:log|logs|error|message|warning|dmesg|exception|t
 _IN_OUT = re.compile(r"(\d{1,9}) in / (\d{1,9}) out")
 _CLOCK = re.compile(r"(\d{1,2}):(\d\d):(\d\d)")
 _XID = re.compile(r"(?:^|_)xid_?(\d{0,4})")
-_VARIABLES = ("in_flight", "batch", "prompt", "offered_rate", "requests", "output", "seats", "budget")
+_VARIABLES = (
+    "in_flight",
+    "batch",
+    "prompt",
+    "offered_rate",
+    "requests",
+    "output",
+    "seats",
+    "budget",
+    "output_spread",
+    "prompt_spread",
+)
 
 Values = dict[str, Figure]  # by quantity, or quantity.statistic
 
