@@ -36,6 +36,7 @@ _MOST_SCRAPES = 240
 _MOST_REQUESTS = 20_000
 _CALM_S = 20.0  # shown before and after a standstill
 _CALM_TOKENS_PER_S = 20.0  # of one request there; a slow reader's pace
+_FELT_GC_S = 1.0
 _OF_GPUS = ("power", "gpu_util", "clock")
 _RELEASE = re.compile(r"(\d{1,3}\.\d{1,3}(?:\.\d{1,3})?)")
 _HINT = (
@@ -106,6 +107,9 @@ def _window(stated: Statements, found: Compared, argv: tuple[str, ...]) -> tuple
 
 def _of_cases(found: Compared, seats: float) -> list[Phase]:
     incident = _late(found.incident)
+    collected = incident.get("gc")
+    if collected is not None and collected.high >= _FELT_GC_S:
+        incident.setdefault("stall", collected)  # nothing else runs while it lasts
     if "stall" in incident:
         return _standstill(incident, seats)
     if found.beside is not None:
