@@ -86,7 +86,9 @@ def _finding(
     if trace is not None:
         state = msgspec.structs.replace(state, signals=(*state.signals, "trace"))
     diagnosis = judge(state, target, slo=slo, notices=notices, trace=trace, known=known_of(healthy, state))
-    changes, alike = remedies(diagnosis, state, past.success), past.like(diagnosis)
+    # Our knobs are vLLM's flags; another engine has none of them.
+    ours = state.engine.name == "vllm"
+    changes, alike = remedies(diagnosis, state, past.success) if ours else (), past.like(diagnosis)
     diagnosis = msgspec.structs.replace(diagnosis, memory=gpu_memory(state), remedies=changes, similar=alike)
     return Finding(diagnosis, timeline(state) if len(state.dt) else None)
 
@@ -147,7 +149,7 @@ def _require_engine(recording: Recording) -> None:
     known = [found for key in recording.metrics.keys if (found := quantity(key.name)) is not None]
     if not any(found.name == "num_requests_running" for found in known):
         raise NotMetrics(
-            f"{recording.target.text} serves metrics, but none of a vLLM engine (no num_requests_running)",
+            f"{recording.target.text} serves metrics, but none of a vLLM or SGLang engine (no num_requests_running)",
             "Check the port; with --disable-log-stats vLLM serves no engine metrics at all.",
         )
 

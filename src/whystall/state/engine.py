@@ -13,7 +13,7 @@ from whystall.model.configuration import Configuration, IterationColumns, LogEve
 from whystall.model.diagnosis import Engine, Limit
 from whystall.model.engine_state import EngineState, HistogramDelta
 from whystall.model.recording import Recording
-from whystall.sources.dialects import unknown_names
+from whystall.sources.dialects import engine_of, unknown_names
 
 from .counters import increases, went_down
 from .histograms import empty_histogram
@@ -101,6 +101,7 @@ class _Context:
         self.shifts: tuple[SettingShift, ...] = ()
         self.times = recording.metrics.times[keep]
         self.unknown = tuple(unknown_names(recording.metrics.keys))
+        self.program = engine_of(key.name for key in recording.metrics.keys)
 
     def signals(self) -> tuple[str, ...]:
         r = self.recording
@@ -194,7 +195,7 @@ def _state(series: EngineSeries, context: _Context) -> EngineState:
         **_gauges(pages),
     }
     state = EngineState(
-        engine=Engine("vllm", configuration.version, engine_id, model or configuration.model),
+        engine=Engine(context.program, configuration.version, engine_id, model or configuration.model),
         configuration=configuration,
         limits=_limits(configuration, context.blocks.get(engine_id)),
         start=start,

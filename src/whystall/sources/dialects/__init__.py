@@ -9,7 +9,7 @@ import msgspec
 
 from whystall.model.recording import SeriesKey
 
-from . import process, vllm, vllm_subsystems
+from . import process, sglang, vllm, vllm_subsystems
 from .entry import Alias, MetricEntry, Part, Quantity
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "Quantity",
     "VersionRange",
     "describe",
+    "engine_of",
     "entries",
     "guess_version",
     "quantity",
@@ -78,9 +79,15 @@ def shadowed(raw_names: Iterable[str]) -> frozenset[str]:
     )
 
 
+def engine_of(raw_names: Iterable[str]) -> str:
+    """The program whose page has these names: ``sglang``, or ``vllm``."""
+    return "sglang" if any(name.startswith(sglang.PREFIX) for name in raw_names) else "vllm"
+
+
 def guess_version(raw_names: Iterable[str]) -> VersionRange:
     """The range of vLLM versions whose names these are (by presence, and absence of names that are always there)."""
-    found = [hit for name in set(raw_names) if (hit := _names().get(_plain(name))) and hit[2].prefix]
+    own = {name for name in raw_names if not name.startswith(sglang.PREFIX)}
+    found = [hit for name in own if (hit := _names().get(_plain(name))) and hit[2].prefix]
     if not found:
         return VersionRange()
     since = [alias.since if alias else entry.since for _, alias, entry in found]
@@ -119,7 +126,15 @@ def _by_alias() -> dict[str, MetricEntry]:
 @cache
 def _names() -> dict[str, tuple[Quantity, Alias | None, MetricEntry]]:
     """Every raw name, prefix made plain: what it stands for, and the alias where it is an old name."""
-    return {name: hit for entry in _entries().values() for name, hit in _spellings(entry)}
+    ours = {name: hit for entry in _entries().values() for name, hit in _spellings(entry)}
+    return ours | dict(_of_sglang())
+
+
+def _of_sglang() -> Iterator[tuple[str, tuple[Quantity, Alias | None, MetricEntry]]]:
+    for theirs, name in (sglang.NAMES | sglang.OLDER).items():
+        entry, alias = _entries()[name], Alias(theirs) if theirs in sglang.OLDER else None
+        for suffix, part in _PARTS[entry.type]:
+            yield f"{sglang.PREFIX}{theirs}{suffix}", (Quantity(name, part), alias, entry)
 
 
 def _spellings(entry: MetricEntry) -> Iterator[tuple[str, tuple[Quantity, Alias | None, MetricEntry]]]:

@@ -84,10 +84,11 @@ def servers(samples: Samples) -> dict[str, SeriesTable]:
     by_server: dict[str, list[tuple[SeriesKey, dict[float, float]]]] = {}
     for (server, key), points in samples.items():
         by_server.setdefault(server, []).append((key, points))
-    return {server: _table(rows) for server, rows in sorted(by_server.items())}
+    return {server: table_of(rows) for server, rows in sorted(by_server.items())}
 
 
-def _table(rows: Sequence[tuple[SeriesKey, dict[float, float]]]) -> SeriesTable:
+def table_of(rows: Sequence[tuple[SeriesKey, dict[float, float]]]) -> SeriesTable:
+    """The table of these series, at all times at which any of them has a sample."""
     up = next((points for key, points in rows if key.name == "up"), {})
     page = [(key, points) for key, points in rows if key.name != "up"]
     times = np.array(sorted({t for _, points in page for t in points}))

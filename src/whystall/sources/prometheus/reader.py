@@ -10,9 +10,12 @@ import msgspec
 from whystall.errors import AccessDenied, NotMetrics, TooLarge, TooLittleData, Unavailable, UsageError
 from whystall.model.recording import Recording, SeriesTable
 from whystall.model.target import Target
+from whystall.sources.hardware.columns import gpu_of, host_of
+from whystall.sources.hardware.dcgm import xid_lines
 from whystall.sources.live.access import Access
 from whystall.sources.live.http import Answer, Session
 
+from .hardware import beside, place_of, selectors
 from .matrix import Answered, Samples, Series, gather, servers
 from .question import Question
 
@@ -31,25 +34,35 @@ async def read_prometheus(question: Question, seconds: float, access: Access, ta
     """
     end = question.end if question.end is not None else time.time()
     samples: Samples = {}
+    hardware: Samples = {}
     async with Session(question.address, access) as session:
-        begin = end - seconds
-        while begin < end - 1e-3:
-            begin = await _piece(session, question, begin, end, samples)
-    found = {name: table for name, table in servers(samples).items() if _is_engine(table)}
+        await _whole(session, question.selector(), end - seconds, end, samples)
+        found = {name: table for name, table in servers(samples).items() if _is_engine(table)}
+        places = {name: place_of(name, table) for name, table in found.items()}
+        for selector in selectors(places.values()) if found else ():
+            await _whole(session, selector, end - seconds, end, hardware)
     if not found:
         raise TooLittleData(
             f"{question.address.base} has no series of a vLLM server in those {seconds:.0f} s"
             + (f" under {{{question.matchers}}}" if question.matchers else ""),
             "check the selector and the time (--for, &end=); vLLM's names begin with vllm:",
         )
-    return {name: _recording(name, table, target, len(found) > 1) for name, table in found.items()}
+    return {
+        name: _recording(name, table, target, len(found) > 1, beside(hardware, places[name]))
+        for name, table in found.items()
+    }
 
 
-async def _piece(session: Session, question: Question, begin: float, end: float, samples: Samples) -> float:
+async def _whole(session: Session, selector: str, begin: float, end: float, samples: Samples) -> None:
+    while begin < end - 1e-3:
+        begin = await _piece(session, selector, begin, end, samples)
+
+
+async def _piece(session: Session, selector: str, begin: float, end: float, samples: Samples) -> float:
     """Read one piece from ``begin`` on into ``samples``, a smaller one where it is too much; where it ends."""
     piece = min(PIECE_S, end - begin)
     while True:
-        query = f"{question.selector()}[{max(round(piece * 1000), 1)}ms]"
+        query = f"{selector}[{max(round(piece * 1000), 1)}ms]"
         try:
             gather(await _asked(session, query, begin + piece), samples)
         except TooLarge:
@@ -102,5 +115,11 @@ def _is_engine(table: SeriesTable) -> bool:
     return len(table.times) > 0 and any("num_requests_running" in key.name for key in table.keys)
 
 
-def _recording(name: str, table: SeriesTable, target: str, several: bool) -> Recording:
-    return Recording(target=Target(f"{target} {name}" if several else target), metrics=table)
+def _recording(name: str, table: SeriesTable, target: str, several: bool, hardware: SeriesTable) -> Recording:
+    return Recording(
+        target=Target(f"{target} {name}" if several else target),
+        metrics=table,
+        gpu=gpu_of(hardware),
+        host=host_of(hardware),
+        log=xid_lines(hardware),
+    )

@@ -15,10 +15,8 @@ from whystall.model.text import Text
 from whystall.sources.hardware.columns import gpu_of, host_of
 from whystall.sources.live.access import Access
 from whystall.sources.live.address import Address
-from whystall.sources.live.clock import Clock
 from whystall.sources.live.http import Session
-from whystall.sources.live.scraper import Scraper
-from whystall.sources.table import TableBuilder
+from whystall.sources.live.page_watch import watch_page
 
 from .cluster import Cluster
 from .dashboard import read_cluster, read_targets
@@ -91,23 +89,10 @@ async def _look(target: str, access: Access, gate: asyncio.Semaphore) -> _Page:
 async def _watch(target: str, access: Access, seconds: float, interval_s: float) -> _Page:
     if not _PAGE.match(target):
         return _Page(target[:80], error="NotAnAddress")
-    scrapes = None
     try:
-        async with Session(Address.parse(target), access) as session:
-            scraper = Scraper(session, Clock(), interval_s, seconds)
-            table = TableBuilder(scraper.parser)
-            scrapes = scraper.scrapes()
-            async for scrape in scrapes:
-                if scrape.page is None:
-                    table.fail(scrape.t, scrape.error)
-                else:
-                    table.add(scrape.t, scrape.page)
-            return _Page(target, table.table())
+        return _Page(target, await watch_page(Address.parse(target), access, seconds, interval_s))
     except WhystallError as error:
         return _Page(target, error=type(error).__name__)
-    finally:
-        if scrapes is not None:
-            await scrapes.aclose()
 
 
 def _recordings(

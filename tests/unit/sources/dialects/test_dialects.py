@@ -52,7 +52,7 @@ def test_raw_names(raw, name, part):
 
 
 @pytest.mark.parametrize(
-    "raw", ["vllm:num_requests_sleeping", "up", "", "vllm:", "sglang:num_running_reqs", "node_load1"]
+    "raw", ["vllm:num_requests_sleeping", "up", "", "vllm:", "sglang:gen_throughput", "node_load1"]
 )
 def test_names_of_no_table(raw):
     assert quantity(raw) is None
