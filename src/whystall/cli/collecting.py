@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import click
 from msgspec.structs import replace
@@ -26,6 +27,7 @@ from whystall.sources.prometheus.reader import read_prometheus
 from whystall.sources.ray.question import is_ray, parse_ray, ray_token
 from whystall.sources.ray.reader import read_ray
 
+from .companions import with_companions
 from .reading import Reading
 
 _WHOLE = Text(
@@ -47,6 +49,7 @@ def recording_of(reading: Reading, lang: str) -> Recording:
         return _the_only(recordings_of(reading, lang))
     path = Path(reading.target)
     if path.exists():
+        _require_none(reading)
         if reading.timed:
             click.echo(_WHOLE.in_(lang), err=True)
         return _with_named(read_ticket(path) if is_ticket(path) else read_recording(path), reading)
@@ -54,11 +57,25 @@ def recording_of(reading: Reading, lang: str) -> Recording:
         raise NotARecording(f"there is no {reading.target}", "Give a server's address, or a folder that is there.")
     try:
         with shown_progress(lang) as show:
-            return asyncio.run(collect(collect_spec(reading), progress=show))
+            return asyncio.run(_looked(reading, collect(collect_spec(reading), progress=show)))
     except Unreachable as error:
         if reading.log is None:
             raise
         return _unanswered(reading, error)
+
+
+async def _looked(reading: Reading, looking: Coroutine[Any, Any, Recording]) -> Recording:
+    if not reading.companions:
+        return await looking
+    return await with_companions(looking, reading.companions, reading.seconds, reading.interval_s, reading.access)
+
+
+def _require_none(reading: Reading) -> None:
+    if reading.companions:
+        raise UsageError(
+            "--dcgm, --node-exporter, --otlp-listen, --jaeger and --zipkin go with a server's own address",
+            "a Prometheus and a Ray cluster tell of GPUs and hosts themselves; a recording has what was recorded",
+        )
 
 
 def _the_only(recordings: dict[str, Recording]) -> Recording:
@@ -73,6 +90,8 @@ def _the_only(recordings: dict[str, Recording]) -> Recording:
 
 def recordings_of(reading: Reading, lang: str) -> dict[str, Recording]:
     """As :func:`recording_of`, by server: a Prometheus or a Ray cluster tells of several."""
+    if is_question(reading.target) or is_ray(reading.target):
+        _require_none(reading)
     if is_ray(reading.target):
         return _of_ray(reading)
     if not is_question(reading.target):

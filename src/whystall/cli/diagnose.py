@@ -20,7 +20,7 @@ from .collecting import recording_of, recordings_of
 from .explaining import Explainer, explain_options
 from .keeping import keep as keep_case
 from .keeping import past_cases, store_path
-from .options import STORE, output_options, reading_options
+from .options import COMPANIONS, READING, STORE, output_options, reading_options
 from .output import Output
 from .reading import Asked
 
@@ -45,7 +45,7 @@ EXIT_CODES: dict[Verdict, int] = {"healthy": 0, "bottleneck": 1, "unknown": 3}
 @click.option("--keep", is_flag=True, help="Keep it as a case.")
 @STORE
 @explain_options
-@reading_options()
+@reading_options(*READING, *COMPANIONS)
 @output_options()
 def diagnose(
     target: str,

@@ -84,6 +84,19 @@ ACCESS = (
     click.option("--key", type=_EXISTING, help="The client certificate's key."),
     duration_option("--timeout", "timeout_s", "How long to wait for an answer [default: 10s]."),
 )
+COMPANIONS = (
+    click.option("--dcgm", default="", metavar="URL", help="A DCGM exporter of the server's host: its GPUs."),
+    click.option("--node-exporter", default="", metavar="URL", help="A node_exporter of the server's host."),
+    click.option(
+        "--otlp-listen",
+        default="",
+        metavar="ADDRESS",
+        help="Receive spans here: 127.0.0.1:4318, grpc://127.0.0.1:4317.",
+    ),
+    click.option("--jaeger", default="", metavar="URL", help="Ask this Jaeger for the window's spans."),
+    click.option("--zipkin", default="", metavar="URL", help="Ask this Zipkin for the window's spans."),
+    click.option("--service", default="vllm", help="The service that the spans belong to [default: vllm]."),
+)
 READING = (FOR, INTERVAL, SLO, LOG, SERVER_ARGS, *ACCESS)
 
 

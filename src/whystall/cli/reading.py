@@ -13,6 +13,7 @@ from whystall.model.slo import Slo
 from whystall.sources.live.access import Access
 from whystall.trials.actuators.spec import ActuatorSpec
 
+from .companions import Companions
 from .settings import Settings, TargetEntry
 
 TOKEN_VARIABLE = "WHYSTALL_TOKEN"
@@ -33,6 +34,7 @@ class Reading(msgspec.Struct, frozen=True):
     slo: Slo | None = None
     protected: bool = False
     actuator: ActuatorSpec | None = None
+    companions: Companions = Companions()
     timed: bool = False  # ``--for`` or ``--interval`` was given
 
 
@@ -52,6 +54,12 @@ class Asked(msgspec.Struct, frozen=True):
     server_args: str = ""
     slo: Slo | None = None
     config: Path | None = None
+    dcgm: str = ""
+    node_exporter: str = ""
+    otlp_listen: str = ""
+    jaeger: str = ""
+    zipkin: str = ""
+    service: str = "vllm"
 
     def of(self, target: str) -> Reading:
         """How to read ``target``, a name from ``whystall.toml``, an address or a folder.
@@ -81,6 +89,9 @@ class Asked(msgspec.Struct, frozen=True):
             slo=self.slo or _slo(entry.slo or self.settings.slo),
             protected=self.settings.is_protected(target),
             actuator=entry.actuator,
+            companions=Companions(
+                self.dcgm, self.node_exporter, self.otlp_listen, self.jaeger, self.zipkin, self.service
+            ),
             timed=self.seconds is not None or self.interval_s is not None,
         )
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
 from whystall.model.recording import SpanRow
 
 _NAN = float("nan")
-_REQUEST = "llm_request"  # the one span that vLLM V1 emits for a request, at its finish
+_ID = 200
+REQUEST = "llm_request"  # the one span that vLLM V1 emits for a request, at its finish
 
 
 class _Value(msgspec.Struct, rename="camel", frozen=True):
@@ -49,7 +50,7 @@ def request_spans(export: ExportRow) -> Iterator[SpanRow]:
     for resource in export.resource_spans:
         for scope in resource.scope_spans:
             for span in scope.spans:
-                if span.name == _REQUEST and (row := _row(span)) is not None:
+                if span.name == REQUEST and (row := _row(span)) is not None:
                     yield row
 
 
@@ -57,11 +58,21 @@ def _row(span: _Span) -> SpanRow | None:
     start, end = _seconds(span.start_time_unix_nano), _seconds(span.end_time_unix_nano)
     if not 0 < start <= end:
         return None
-    found = {attribute.key: attribute.value for attribute in span.attributes}
+    return span_row(start, end, {attribute.key: _plain(attribute.value) for attribute in span.attributes})
+
+
+def _plain(value: _Value) -> str | float:
+    if value.double_value is not None:
+        return value.double_value
+    return _float(value.int_value) if value.int_value is not None else value.string_value or ""
+
+
+def span_row(start: float, end: float, found: Mapping[str, object]) -> SpanRow:
+    """A request span of any system from its times (unix seconds) and attributes; numbers may come as text."""
     return SpanRow(
         start=start,
         end=end,
-        request_id=found.get("gen_ai.request.id", _Value()).string_value or "",
+        request_id=str(found.get("gen_ai.request.id", ""))[:_ID],
         ttft_s=_number(found, "gen_ai.latency.time_to_first_token"),
         e2e_s=_number(found, "gen_ai.latency.e2e"),
         queue_s=_number(found, "gen_ai.latency.time_in_queue"),
@@ -72,14 +83,12 @@ def _row(span: _Span) -> SpanRow | None:
     )
 
 
-def _number(found: dict[str, _Value], key: str) -> float:
-    value = found.get(key, _Value())
-    if value.double_value is not None:
-        return value.double_value
-    return _float(value.int_value) if value.int_value is not None else _NAN
+def _number(found: Mapping[str, object], key: str) -> float:
+    value = found.get(key)
+    return _float(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else _NAN
 
 
-def _float(text: str | int) -> float:
+def _float(text: str | int | float) -> float:
     try:
         return float(text)
     except (ValueError, OverflowError):
