@@ -116,11 +116,11 @@ def _run_delay(scene: Scene) -> Iterator[Evidence]:
 def _waits_most(scene: Scene) -> Text:
     """The process that waits longest for a core, with the CPU that it gets."""
     assert scene.state.host is not None
-    found = [
-        (delay, process.name, scene.mean(process.cores))
+    each = (
+        (scene.mean(process.run_delay_ratio), process.name, scene.mean(process.cores))
         for process in scene.state.host.processes
-        if math.isfinite(delay := scene.mean(process.run_delay_ratio))
-    ]
+    )
+    found = [one for one in each if math.isfinite(one[0]) and math.isfinite(one[2])]
     if len(found) < 2:
         return Text("", "")
     delay, name, cores = max(found, key=lambda one: one[0])

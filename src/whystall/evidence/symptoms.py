@@ -75,8 +75,10 @@ def client_gap(state: EngineState) -> Floats:
     if view is None or not len(state.dt):
         return np.full(len(state.dt), np.nan)
     edges = np.concatenate((state.t_start[:1], state.t_end)) + state.start
-    count, _ = np.histogram(view.rows.sent + view.rows.ttft_s, edges)
-    total, _ = np.histogram(view.rows.sent + view.rows.ttft_s, edges, weights=np.nan_to_num(view.rows.ttft_s))
+    came = view.rows.sent + view.rows.ttft_s
+    inside = (came >= edges[0]) & (came <= edges[-1])
+    count, _ = np.histogram(came[inside], edges)
+    total, _ = np.histogram(came[inside], edges, weights=view.rows.ttft_s[inside])
     seen, theirs = around(state, count.astype(float)), around(state, state.ttft.count)
     comparable = (seen >= level("front_requests")) & (theirs >= level("front_requests")) & (seen >= theirs / 2)
     gap = smooth_mean(state, total, count.astype(float)) - smooth_mean(state, state.ttft.sum, state.ttft.count)
