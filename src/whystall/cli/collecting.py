@@ -20,6 +20,8 @@ from whystall.model.text import Text
 from whystall.sources.files.log_file import read_log_file
 from whystall.sources.files.recording import argv_of, log_anchor, read_recording
 from whystall.sources.files.ticket import is_ticket, read_ticket
+from whystall.sources.kubernetes.question import is_kubernetes, parse_kubernetes
+from whystall.sources.kubernetes.reader import read_kubernetes
 from whystall.sources.live.collector import CollectSpec, Progress, collect
 from whystall.sources.log import read_log
 from whystall.sources.prometheus.question import is_question, parse_question
@@ -45,7 +47,7 @@ def recording_of(reading: Reading, lang: str) -> Recording:
     With a folder, a log and a command line that were named take the place of the folder's own. Raises what reading
     raises, and :class:`~whystall.errors.NotARecording` for a path that is not there.
     """
-    if is_question(reading.target) or is_ray(reading.target):
+    if _tells_of_several(reading.target):
         return _the_only(recordings_of(reading, lang))
     path = Path(reading.target)
     if path.exists():
@@ -70,6 +72,10 @@ async def _looked(reading: Reading, looking: Coroutine[Any, Any, Recording]) -> 
     return await with_companions(looking, reading.companions, reading.seconds, reading.interval_s, reading.access)
 
 
+def _tells_of_several(target: str) -> bool:
+    return is_question(target) or is_ray(target) or is_kubernetes(target)
+
+
 def _require_none(reading: Reading) -> None:
     if reading.companions:
         raise UsageError(
@@ -84,14 +90,17 @@ def _the_only(recordings: dict[str, Recording]) -> Recording:
     names = ", ".join(list(recordings)[:5])
     raise UsageError(
         f"the target names {len(recordings)} servers, and one is wanted: {names}",
-        "narrow it: ?instance=HOST:PORT of a Prometheus, ?deployment=NAME of a Ray cluster",
+        "narrow it: ?instance=HOST:PORT of a Prometheus, ?deployment=NAME of a Ray cluster; diagnose takes all",
     )
 
 
 def recordings_of(reading: Reading, lang: str) -> dict[str, Recording]:
-    """As :func:`recording_of`, by server: a Prometheus or a Ray cluster tells of several."""
-    if is_question(reading.target) or is_ray(reading.target):
+    """As :func:`recording_of`, by server: a Prometheus, a Ray cluster or a Deployment tells of several."""
+    if _tells_of_several(reading.target):
         _require_none(reading)
+    if is_kubernetes(reading.target):
+        pods = parse_kubernetes(reading.target)
+        return asyncio.run(read_kubernetes(pods, reading.seconds, reading.interval_s, reading.access, reading.name))
     if is_ray(reading.target):
         return _of_ray(reading)
     if not is_question(reading.target):

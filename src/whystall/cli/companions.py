@@ -48,7 +48,7 @@ async def with_companions(
 ) -> Recording:
     """What ``looking`` gives, with what the companions saw meanwhile. Raises what any of them raises.
 
-    Exporters are asked without the server\'s token; Jaeger and Zipkin with it, since a gateway stands before all three.
+    Exporters are asked without the server's token; Jaeger and Zipkin with it, since a gateway stands before all three.
     """
     box, plain = SpanBox(), Access(timeout_s=access.timeout_s)
     async with AsyncExitStack() as stack:

@@ -63,8 +63,8 @@ def diagnose(
     """Say what limits a server or a recording, since when, and what to change.
 
     TARGET is a server's address (http://host:8000), its name in whystall.toml, a recording's folder, a Prometheus
-    (prometheus+http://host:9090?job=vllm), a Ray cluster's dashboard (ray+http://host:8265), or a ticket: a YAML file of
-    numbers that somebody wrote down.
+    (prometheus+http://host:9090?job=vllm), a Ray cluster's dashboard (ray+http://host:8265), a Kubernetes Deployment
+    (k8s://namespace/deployment), or a ticket: a YAML file of numbers that somebody wrote down.
     The server is only read. Kept cases that look like this one are named. Exits 0 where it is healthy, 1 where a limit
     binds, 3 where it cannot be told.
     """

@@ -43,6 +43,7 @@ class CollectSpec(msgspec.Struct, frozen=True):
 
     ``server_args`` is the server's command line as text. ``keep`` is whether what is read is kept for the recording
     that is returned; a long one that goes to a sink need not. ``allow_mixed`` takes pages of several servers in turn.
+    ``beside`` is whether this host is looked at where the address is on it; behind a proxy the server is elsewhere.
     """
 
     target: str
@@ -53,6 +54,7 @@ class CollectSpec(msgspec.Struct, frozen=True):
     server_args: str = ""
     keep: bool = True
     allow_mixed: bool = False
+    beside: bool = True
 
 
 class Progress(msgspec.Struct, frozen=True):
@@ -152,7 +154,11 @@ class _Collection:
 
         A server with a clock of its own is not real: the host of a replay or an emulator is not this one.
         """
-        if self._clock.foreign or not await asyncio.to_thread(is_this_host, self._session.address):
+        if (
+            not self._spec.beside
+            or self._clock.foreign
+            or not await asyncio.to_thread(is_this_host, self._session.address)
+        ):
             return
         port, start = self._session.address.port, self._scraper.start
         beside = Beside(port, self._clock, start, self._spec.interval_s, self._sink, self._spec.keep)

@@ -49,7 +49,7 @@ class _ZipkinSpan(msgspec.Struct, frozen=True):
 async def jaeger_spans(url: str, service: str, start: float, end: float, access: Access) -> tuple[SpanRow, ...]:
     """The request spans of ``service`` between two unix times, from Jaeger's ``/api/traces``.
 
-    Raises what the session raises, AccessDenied, Unavailable, and NotMetrics where the answer is not Jaeger\'s.
+    Raises what the session raises, AccessDenied, Unavailable, and NotMetrics where the answer is not Jaeger's.
     """
     path = (
         f"/api/traces?service={quote(service, safe='')}&operation={REQUEST}&start={start * 1e6:.0f}"
