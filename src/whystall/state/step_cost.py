@@ -229,7 +229,15 @@ def fit_cost(rows: StepRows, state: EngineState, quick_s: float | None = None) -
         weights = np.sqrt(np.minimum(1.0, _HUBER * noise / np.maximum(off, 1e-12)))
     error = float(np.median(off)) if len(rows) else 0.5
     reach = rows.work.max(axis=0) if len(rows) else np.full(len(TERMS), np.inf)
-    return StepCost(x, np.asarray(np.linalg.inv(matrix.T @ matrix), dtype=np.float64), reach, noise, error, len(rows))
+    return StepCost(x, _inverse(matrix.T @ matrix), reach, noise, error, len(rows))
+
+
+def _inverse(matrix: Floats) -> Floats:
+    """The inverse; of what is singular in floating point (rows of absurd sizes) the pseudo-inverse."""
+    try:
+        return np.asarray(np.linalg.inv(matrix), dtype=np.float64)
+    except np.linalg.LinAlgError:
+        return np.asarray(np.linalg.pinv(matrix), dtype=np.float64)
 
 
 def _prior(state: EngineState, quick_s: float) -> tuple[Floats, Floats]:

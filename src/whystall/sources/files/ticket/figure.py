@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 
 import msgspec
@@ -15,6 +14,7 @@ _RATE = re.compile(r"(\d[\d.\s~-]{0,60})\s?(?:RPS|rps|req/s)\b")
 _OF = re.compile(rf"\s*of\s*{_NUMBER}(?:\s*-\s*{_NUMBER})?")
 _UNIT = re.compile(r"\s*(%|us|ms|s|sec|seconds|min|minutes|h|hours|rps|req/s|tok/s)\b|\s*(%)", re.IGNORECASE)
 _SCALE = {"k": 1e3, "K": 1e3, "M": 1e6, None: 1.0}
+_MOST = 1e15  # as many digits as are read of a text; more is no measurement
 SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "sec": 1.0, "seconds": 1.0, "min": 60.0, "minutes": 60.0}
 SECONDS |= {"h": 3600.0, "hours": 3600.0}
 
@@ -43,7 +43,7 @@ def figure(value: object) -> Figure | None:
     if isinstance(value, bool) or value is None:
         return None
     if isinstance(value, int | float):
-        return Figure(float(value), float(value)) if math.isfinite(value) else None
+        return Figure(float(value), float(value)) if abs(value) <= _MOST else None  # False for NaN
     return _of_text(value[:200]) if isinstance(value, str) else None
 
 

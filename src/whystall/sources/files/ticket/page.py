@@ -174,5 +174,7 @@ def _steps(phase: Phase) -> _Rated:
     if not (tokens > 0 and running > 0):
         return 0.0, ()
     steps = tokens / running
+    if not 0 < steps < math.inf:
+        return 0.0, ()
     work = tokens + (0.0 if math.isnan(phase.prompts) else phase.prompts * (1 - (phase.hit if phase.hit > 0 else 0.0)))
     return steps, ((1.0, work / steps),)

@@ -28,6 +28,7 @@ from .losses import STATED
 from .page import START, table_of
 from .phase import Phase, Span, phase_of
 from .statements import Row, Statements, Values, statements_of
+from .unread import unread, unread_text, unread_warnings
 from .verdicts import contrasts_of
 
 _REFERENCE_S = 60.0
@@ -37,6 +38,7 @@ _MOST_REQUESTS = 20_000
 _CALM_S = 20.0  # shown before and after a standstill
 _CALM_TOKENS_PER_S = 20.0  # of one request there; a slow reader's pace
 _FELT_GC_S = 1.0
+_LONGEST_STALL_S = 86_400.0
 _OF_GPUS = ("power", "gpu_util", "clock")
 _RELEASE = re.compile(r"(\d{1,3}\.\d{1,3}(?:\.\d{1,3})?)")
 _HINT = (
@@ -58,9 +60,10 @@ def ticket_recording(ticket: Ticket, name: str = "ticket") -> Recording:
     window = all(any(phase.enough for phase in engine) for engine in phases) and _told(stated, found)
     contrasts = contrasts_of(found, ticket, stated, window=window)
     if not window and (decided(stated) or contrasts):
-        return without_page(stated, contrasts, argv, name, _release(found, ticket))
+        alone = without_page(stated, contrasts, argv, name, _release(found, ticket))
+        return msgspec.structs.replace(alone, warnings=unread_warnings(ticket, name))
     if not window:
-        raise TooLittleData("the ticket's numbers make no window: " + _missing(stated), _HINT)
+        raise TooLittleData("the ticket's numbers make no window: " + _missing(stated) + _left(ticket), _HINT)
     end = START + scrapes[-1]
     incident = START + sum(phase.seconds for phase in phases[0][:-1]) + phases[0][-1].seconds / 2
     return Recording(
@@ -73,6 +76,7 @@ def ticket_recording(ticket: Ticket, name: str = "ticket") -> Recording:
         argv=argv,
         health=tuple(Health(end, status) for status in _health(ticket)),
         contrasts=tuple(_placed(c, end - phases[0][-1].seconds) for c in contrasts),
+        warnings=unread_warnings(ticket, name),
     )
 
 
@@ -88,6 +92,11 @@ def _told(stated: Statements, found: Compared) -> bool:
     names = {slot.partition(".")[0] for slot in found.incident}
     crowd = {"in_flight", "running", "batch", "waiting"} & names
     return bool(crowd) or len(names & {"generation_tps", "prompt_tps", "rate", "ttft", "itl", "tpot", "e2e"}) >= 2
+
+
+def _left(ticket: Ticket) -> str:
+    names = unread(ticket)
+    return f"; not used: {unread_text(names)}" if names else ""
 
 
 def _missing(stated: Statements) -> str:
@@ -145,7 +154,7 @@ def _standstill(values: Values, seats: float) -> list[Phase]:
     itl = calm.itl or ((1.0, running.middle / speed.middle),)
     calm = msgspec.structs.replace(calm, running=running, generation=speed, itl=itl)
     still = Phase(
-        seconds=values["stall"].high,
+        seconds=min(max(values["stall"].high, 1.0), _LONGEST_STALL_S),
         running=Span(running.last, running.last),
         waiting=calm.waiting,
         kv=Span(calm.kv.last, calm.kv.last),
@@ -268,7 +277,7 @@ def _client(found: Compared, seconds: float, rate: float) -> ClientColumns | Non
     if found.beside is None:
         return None
     seen = phase_of(found.beside)
-    n = int(min(max(seconds * rate, 12), _MOST_REQUESTS))
+    n = int(min(max(np.nan_to_num(seconds * rate), 12), _MOST_REQUESTS))
     sent = START + np.arange(n) * seconds / n
     nothing = np.full(n, np.nan)
     ttft = np.full(n, sum(share * value for share, value in seen.ttft)) if seen.ttft else nothing

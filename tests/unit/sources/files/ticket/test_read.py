@@ -1,5 +1,7 @@
 """A ticket becomes a recording, which the pipeline diagnoses."""
 
+from contextlib import suppress
+
 import pytest
 
 from whystall.errors import TooLittleData
@@ -66,3 +68,18 @@ def test_too_few_numbers_are_refused_with_what_to_state(tmp_path):
     path.write_text("symptoms: {note: slow}\n", encoding="utf-8")
     with pytest.raises(TooLittleData):
         read_ticket(path)
+
+
+@pytest.mark.parametrize(
+    "symptoms",
+    [
+        {"stall_s": 1e308, "running": 3},
+        {"stall_s": -5, "running": 3},
+        {"running": 1e300, "tps": 1e-300},
+        {"log_stats": [{"running": 1e-9, "generation_tps": 1e-12, "prompt_tps": 1e6}] * 4},
+        {"slowdown": {"a": [None, {"b": []}]}, "rss_gib": [{}, "x"], "rows": [[], 3], "by_lora": [{}, {}]},
+    ],
+)
+def test_no_shape_or_size_of_a_ticket_ends_in_a_traceback(symptoms):
+    with suppress(TooLittleData):
+        assert answer(symptoms, concurrency=-1)[0] in ("healthy", "bottleneck", "unknown")
