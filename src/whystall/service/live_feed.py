@@ -21,7 +21,7 @@ from whystall.sources.live.address import Address
 from whystall.sources.live.clock import Clock
 from whystall.sources.live.facts import ServerFacts, read_facts
 from whystall.sources.live.http import Session
-from whystall.sources.live.scraper import Scrape, Scraper
+from whystall.sources.live.scraper import SKIPPED, Scrape, Scraper
 from whystall.sources.table import TableBuilder
 
 _FOREVER_S = 1e9
@@ -93,7 +93,8 @@ class Feed:
             self._failed.popleft()
 
     def _look(self, scrape: Scrape) -> Look:
-        finding, error = None, scrape.error
+        # A slot that we missed ourselves is nothing that the server did.
+        finding, error = None, "" if scrape.error == SKIPPED else scrape.error
         try:
             finding = pipeline.diagnose(self.recording(), self._spec.slo)
         except TooLittleData:

@@ -20,8 +20,8 @@ from whystall.reports.titles import cause_title
 
 from .live_feed import Look
 
-LABEL_CELLS = 22
-FIGURE_CELLS = 30
+LABEL_CELLS = 32  # "mean queue time (at the finish)"
+FIGURE_CELLS = 24
 _COLLECTING = Text("Looking: {scrapes} scrapes so far, more are needed.", "正在观察：已抓取 {scrapes} 次，还需要更多。")
 _NO_ANSWER = Text("no page: {error}", "无页面：{error}")
 _LIMIT = Text("of {limit}", "上限 {limit}")
@@ -82,7 +82,7 @@ def picture_lines(timeline: Timeline | None, lang: str, cells: int) -> list[str]
             if line.limit is not None and panel.unit != "ratio":
                 now += " " + _LIMIT.format(limit=figure(line.limit, "", lang).strip()).in_(lang)
             label = clean(line.label.in_(lang))
-            rows.append(f"{_fitted(label, LABEL_CELLS)}{sparkline(line.values, width):<{width}} {now}")
+            rows.append(f"{_fitted(label, LABEL_CELLS)}{sparkline(line.values, width):>{width}} {now}")
     return rows
 
 
