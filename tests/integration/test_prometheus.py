@@ -75,3 +75,21 @@ async def test_the_incident_of_one_of_two_servers(tmp_path: Path, free_port: Cal
     assert both["engine"]["id"].startswith(f"127.0.0.1:{ill}")
     assert {engine["verdict"] for engine in both["engines"]} == {"healthy", "bottleneck"}
     assert one["verdict"] == "healthy"
+
+
+@pytest.mark.skipif(shutil.which("victoria-metrics") is None, reason="no victoria-metrics on this machine")
+async def test_the_same_through_victoria_metrics(tmp_path: Path, free_port: Callable[[], int]) -> None:
+    ill, port = free_port(), free_port()
+    (tmp_path / "p.yml").write_text(CONFIG % f"'127.0.0.1:{ill}'")
+    emulate = [sys.executable, "-m", "whystall", "emulate", "--rate", "6", "--port", str(ill), "--fault", "seat_cap@1"]
+    victoria = ["victoria-metrics", f"-storageDataPath={tmp_path / 'data'}", f"-httpListenAddr=127.0.0.1:{port}"]
+    victoria += [f"-promscrape.config={tmp_path / 'p.yml'}", "-retentionPeriod=1", "-search.latencyOffset=0s"]
+    with ExitStack() as all_:
+        all_.enter_context(process(*emulate))
+        all_.enter_context(process(*victoria, "-memory.allowedBytes=256MB"))
+        waited = "count_over_time(vllm:num_requests_running[60s])>=42"
+        url = f"http://127.0.0.1:{port}/api/v1/query?query={waited}"
+        await until(url, lambda told: len(told["data"]["result"]) == 1)
+        found = await asyncio.to_thread(diagnosed, f"prometheus+http://127.0.0.1:{port}?job=vllm")
+    assert found["verdict"] == "bottleneck"
+    assert found["causes"][0]["id"] == "seat_cap"

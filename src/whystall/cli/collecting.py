@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import click
+import psutil
 from msgspec.structs import replace
 
 from whystall.errors import NotARecording, Unreachable, UsageError
 from whystall.model.recording import FailedScrape, Recording, SeriesTable
 from whystall.model.target import Target
 from whystall.model.text import Text
+from whystall.sources.files.kernel_log import read_kernel_log
 from whystall.sources.files.log_file import read_log_file
 from whystall.sources.files.recording import argv_of, log_anchor, read_recording
 from whystall.sources.files.ticket import is_ticket, read_ticket
@@ -95,6 +97,14 @@ def _the_only(recordings: dict[str, Recording]) -> Recording:
 
 
 def recordings_of(reading: Reading, lang: str) -> dict[str, Recording]:
+    """As :func:`_recordings`, with what the kernel's log tells where one was named."""
+    if reading.kernel_log is None:
+        return _recordings(reading, lang)
+    kernel = read_kernel_log(reading.kernel_log, psutil.boot_time())
+    return {name: replace(one, log=(*one.log, *kernel)) for name, one in _recordings(reading, lang).items()}
+
+
+def _recordings(reading: Reading, lang: str) -> dict[str, Recording]:
     """As :func:`recording_of`, by server: a Prometheus, a Ray cluster or a Deployment tells of several."""
     if _tells_of_several(reading.target):
         _require_none(reading)

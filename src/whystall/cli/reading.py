@@ -30,6 +30,7 @@ class Reading(msgspec.Struct, frozen=True):
     interval_s: float = DEFAULT_INTERVAL_S
     access: Access = Access()
     log: Path | None = None
+    kernel_log: Path | None = None
     server_args: str = ""
     slo: Slo | None = None
     protected: bool = False
@@ -60,6 +61,7 @@ class Asked(msgspec.Struct, frozen=True):
     jaeger: str = ""
     zipkin: str = ""
     service: str = "vllm"
+    kernel_log: Path | None = None
 
     def of(self, target: str) -> Reading:
         """How to read ``target``, a name from ``whystall.toml``, an address or a folder.
@@ -85,6 +87,7 @@ class Asked(msgspec.Struct, frozen=True):
             interval_s=interval_s,
             access=self._access(entry),
             log=self.log or _path(entry.log),
+            kernel_log=self.kernel_log,
             server_args=self.server_args or entry.server_args,
             slo=self.slo or _slo(entry.slo or self.settings.slo),
             protected=self.settings.is_protected(target),

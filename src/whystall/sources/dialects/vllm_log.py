@@ -159,7 +159,7 @@ EVENTS: tuple[EventPattern, ...] = (
     _event("host_out_of_memory", "Out of memory: Killed process "),
     _event("host_out_of_memory", "Memory cgroup out of memory: Killed process "),
     _event("host_out_of_memory", "oom-kill:constraint="),
-    _event("gpu_fault", "NVRM: Xid", r"Xid[^:]{0,40}: (\d{1,4})"),
+    _event("gpu_fault", "NVRM: Xid", r"Xid(?: \([^)]{0,60}\))?[^:]{0,40}: (\d{1,4})"),
     _event("nccl_timeout", "Watchdog caught collective operation timeout", r"ran for (\d{1,12}) milliseconds", 1e-3),
     _event("out_of_memory", "OutOfMemoryError"),
     _event("out_of_memory", "CUDA out of memory"),
