@@ -126,6 +126,18 @@ class Phase(msgspec.Struct, frozen=True):
     values: Values
 
 
+class UsualFigure(msgspec.Struct, frozen=True):
+    """What a figure usually is at this hour of the week (UTC), learned from calm looks: mean, standard deviation, looks.
+
+    ``id`` is ``itl_s``, ``ttft_s``, ``tokens_per_s`` or ``running``.
+    """
+
+    id: str
+    mean: float
+    deviation: float
+    looks: int
+
+
 class EngineView(msgspec.Struct, frozen=True):
     """One engine's page. ``t`` is unix seconds for the panels, ``phases_t`` for the phases; lists go oldest first."""
 
@@ -140,5 +152,6 @@ class EngineView(msgspec.Struct, frozen=True):
     ruled_out: tuple[RuledOut, ...] = ()
     coverage: Coverage = Coverage()
     burn: tuple[Burn, ...] = ()
+    usual: tuple[UsualFigure, ...] = ()
     incidents: tuple[Incident, ...] = ()
     schema: Literal["whystall.engine/1"] = "whystall.engine/1"

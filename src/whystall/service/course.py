@@ -17,8 +17,6 @@ CLEAR = 2
 FAST_BURN = 14.4  # uses up a month's allowance in two days: what pages somebody (SRE workbook, ch. 5)
 
 _BEGAN = Text("it began", "开始")
-_OPENED = Text("{headline}", "{headline}")
-_WARNED = Text("{headline}", "{headline}")
 _CAUSE = Text("now: {headline}", "现在：{headline}")
 _RECOVERED = Text("recovered after {minutes}", "{minutes}后恢复")
 _BURNS = Text("{promise} burns {times:.0f} times as fast as promised", "{promise} 的消耗速度是承诺的 {times:.0f} 倍")

@@ -155,7 +155,7 @@ class Server:
 
     def resume(self, incident: Incident) -> None:
         """Go on with an incident that was open when the watcher ended."""
-        label = incident.engine_id.partition("~")[2] or incident.engine.id
+        label = incident.engine_id.removeprefix(self.name).removeprefix("~") or incident.engine.id
         engine = self.engines.setdefault(
             label, EngineSeen(incident.engine_id, label, self.target, self.slo, self._store)
         )

@@ -22,6 +22,7 @@ from whystall.model.fleet import (
     Phase,
     Spark,
     StoreState,
+    UsualFigure,
     Values,
     ViewLine,
     ViewPanel,
@@ -151,9 +152,15 @@ def engine_view(server: Server, engine: EngineSeen, incidents: Sequence[Incident
         phases_t=spark(engine.figures).t,
         phases=tuple(_phase(name, list(engine.figures)) for name in _PHASES),
         burn=tuple(rate.rates(engine.figures[-1].t) for rate in engine.burn if engine.figures),
+        usual=_usual(engine),
         incidents=tuple(replace(one, diagnosis=None) for one in incidents if one.engine_id == engine.id),
     )
     return shown if engine.seen is None else _with_look(shown, engine.seen)
+
+
+def _usual(engine: EngineSeen) -> tuple[UsualFigure, ...]:
+    known = engine.habits.at(engine.figures[-1].t) if engine.figures else {}
+    return tuple(UsualFigure(id, h.mean, math.sqrt(h.spread / h.n), int(h.n)) for id, h in known.items() if h.n > 0)
 
 
 def _with_look(shown: EngineView, seen: Seen) -> EngineView:

@@ -99,8 +99,10 @@ class Watcher:
         server = self.lookout.servers[name]
         if self._keeper is not None:
             server.remember(self._keeper.recent(name, time.time(), self.how.window_s))
+        own = self._targets.get(name)
+        asked = own is not None and is_question(own.target)  # its instances are servers of their own
         for incident in self.ledger.open():
-            if incident.engine_id == name or incident.engine_id.startswith(f"{name}~"):
+            if incident.engine_id == name or (not asked and incident.engine_id.startswith(f"{name}~")):
                 server.resume(incident)
 
     async def _loop(self, target: WatchTarget) -> None:

@@ -103,3 +103,11 @@ def test_late_tokens_keep_it_open():
     assert see(at, *late) == []
     assert calm(GOOD)
     assert see(at, Look(50, GOOD, GOOD, late=True), Look(60, GOOD, GOOD, late=True)) == ["recovered recovered"]
+
+
+def test_whoever_it_depended_on_is_back():
+    at = course()
+    assert at.end(5) == []
+    see(at, Look(0, unreachable=Text("nothing answers"), lost_since=-9.0))
+    (ended,) = at.end(5)
+    assert (ended.what, ended.incident.since, ended.incident.recovered) == ("recovered", -9.0, 5)

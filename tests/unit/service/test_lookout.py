@@ -1,7 +1,11 @@
 import pytest
+from msgspec.structs import replace
 
+from kept_incidents import INCIDENT
 from watched import START, Emulated
+from whystall.model.diagnosis import Engine
 from whystall.model.fleet import StoreState
+from whystall.service.server import Server, Watching
 from whystall.service.view import engine_view, fleet
 
 
@@ -69,3 +73,12 @@ def test_the_views_show_the_incident():
     assert [panel.id for panel in view.panels][:3] == ["requests", "kv", "tokens"]
     assert view.onsets[0].id == "kv_capacity"
     assert len(view.phases[0].values) == len(view.phases_t)
+    assert {one.id for one in view.usual} == {"itl_s", "ttft_s", "tokens_per_s", "running"}
+
+
+@pytest.mark.parametrize(("id", "label"), [("a", "0"), ("a~1", "1"), ("prom~x-1", "0")])
+def test_an_open_incident_goes_on_at_its_engine_after_a_restart(id, label):
+    server = Server(id.removesuffix("~1"), "http://a", None, Watching())
+    server.resume(replace(INCIDENT, engine_id=id, engine=Engine(id=label)))
+    assert server.engines[label].course.incident.uid == "u"
+    assert list(server.engines) == [label]
