@@ -1,6 +1,10 @@
 """The dashboard in a real browser: every page, both languages, a phone's width, and no complaint from the browser."""
 
+import re
 import shutil
+import subprocess
+import sys
+import types
 
 import msgspec
 import pytest
@@ -415,3 +419,38 @@ def test_text_has_contrast_enough(scene, show, scheme):
 def test_the_licence_of_what_is_vendored_is_served(scene, show):
     answer = show(scene).request.get(f"{scene.url}/web/uPlot.LICENSE")
     assert "MIT" in answer.text() or "Permission is hereby granted" in answer.text()
+
+
+def started(*words):
+    """A verb of ours as a process, and the address that it prints first."""
+    command = [sys.executable, "-m", "whystall", *words]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    for line in process.stdout:
+        found = re.search(r"http://127\.0\.0\.1:\d+", line.replace("/metrics", ""))
+        if found and ("watching" in line or words[0] == "emulate"):
+            return process, found[0]
+    raise AssertionError(f"{words} ended: {process.wait()}")
+
+
+def test_an_incident_is_seen_as_it_happens_on_a_real_watch(show):
+    emulator, server = started("emulate", "--port", "0", "--speed", "10", "--rate", "8", "--fault", "kv_capacity@200")
+    try:
+        watch, url = started("watch", server, "--listen", "127.0.0.1:0", "--interval", "2s")
+        try:
+            tab = show(types.SimpleNamespace(url=url))
+            tab.locator("tbody .name").wait_for()
+            tab.get_by_text("● live").wait_for()
+            # Nothing is clicked or loaded anew until the incident is there.
+            tab.locator("tbody .badge", has_text="bottleneck").wait_for(timeout=4 * SLOW)
+            tab.get_by_role("link", name="Incidents").click()
+            tab.locator("tbody .name").click()
+            tab.locator(".chart canvas").nth(2).wait_for()
+            assert "KV cache too small" in tab.locator(".answer h1").inner_text()
+            assert tab.locator(".course li").count() == 2
+            assert tab.complaints == []
+        finally:
+            watch.terminate()
+            watch.wait(60)
+    finally:
+        emulator.terminate()
+        emulator.wait(60)

@@ -29,6 +29,11 @@ _SHOWN = (
     "enforce_eager",
 )
 _SPAN = 3  # a whole number may be halved and doubled so many times
+# Where the value in force is not known, as on a page alone: what servers commonly have.
+_COMMON = {
+    "max_num_seqs": ("16", "32", "64", "128", "256", "512", "1024"),
+    "max_num_batched_tokens": ("1024", "2048", "4096", "8192", "16384", "32768"),
+}
 _SHARES = tuple(f"{percent / 100:g}" for percent in range(50, 99, 4))
 _RATES = ("0.25", "0.5", "0.75", "1", "1.25", "1.5", "2", "3", "4")
 _REPLICAS = tuple(str(count) for count in range(1, 9))
@@ -37,7 +42,7 @@ _MORE = Text("Servers of this kind that share the load", "分担负载的同类�
 
 
 def controls(configuration: Configuration) -> tuple[Control, ...]:
-    """The knobs of this server's version whose value is known or has a few choices."""
+    """The knobs of this server's version whose value is known, commonly chosen, or one of a few."""
     setup = setup_of(configuration)
     found = (_control(knobs()[name], setup) for name in _SHOWN if name in EXPRESSED)
     return tuple(one for one in found if one is not None)
@@ -64,7 +69,8 @@ def _control(knob: Knob, setup: Setup) -> Control | None:
         return Control(knob.id, flag, "choice", knob.what, now, tuple(choices))
     number = setup.number(knob.id)
     if number is None or number <= 0:
-        return None
+        common = _COMMON.get(knob.id)
+        return Control(knob.id, flag, "whole", knob.what, "", common) if common else None
     values = _shares(number) if knob.kind == "number" else _wholes(int(number), knob)
     return Control(knob.id, flag, "number" if knob.kind == "number" else "whole", knob.what, _written(number), values)
 

@@ -21,7 +21,7 @@ const PAGES = {
 };
 const NAV = [["fleet", "fleet", "engine"], ["incidents", "incidents", "incident"], ["traces", "traces", "traces"],
   ["cases", "cases", "case"], ["whatif", "whatif", "whatif"]];
-const SOONEST_MS = 2000, POLL_MS = 10000;
+const SOONEST_MS = 2000, POLL_MS = 10000, SHARE = 10; // a page that is slow to load is loaded more seldom
 const root = document.documentElement;
 const at = (id) => document.getElementById(id);
 
@@ -107,8 +107,10 @@ const banner = (words) => {
 
 const load = async (page) => {
   try {
+    const begun = performance.now();
     const data = await page.route.what.load(page);
     if (page !== shown) return;
+    page.took = performance.now() - begun;
     page.data = data;
     banner("");
     draw(page);
@@ -138,7 +140,7 @@ const show = () => {
 const refresh = (event) => {
   if (!shown || timer || shown.route.what.still) return;
   if (event && !(shown.route.what.wants?.(shown, event) ?? true)) return;
-  timer = setTimeout(() => { timer = 0; if (shown && !document.hidden) load(shown); }, SOONEST_MS);
+  timer = setTimeout(() => { timer = 0; if (shown && !document.hidden) load(shown); }, Math.max(SOONEST_MS, SHARE * (shown.took ?? 0)));
 };
 
 const happened = (name, data) => {

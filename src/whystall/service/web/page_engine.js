@@ -5,7 +5,7 @@ import { onsetMarks } from "./charts.js";
 import * as part from "./diagnosis.js";
 import { facts, h, section, table } from "./dom.js";
 import { figure, moment, number, percent } from "./figures.js";
-import { incidentRows } from "./page_incidents.js";
+import { incidentRows, nowOf } from "./page_incidents.js";
 import { engineFacts } from "./page_fleet.js";
 import { remedySection } from "./remedies.js";
 import { bar } from "./spark.js";
@@ -51,7 +51,7 @@ const burn = (view) => view.burn.length > 0 && section(say("burn"), h("p", { cla
 
 const findings = (page, view) => {
   const { diagnosis, engine } = view;
-  if (!diagnosis) return h("p", { class: "muted" }, say("no_diagnosis"));
+  if (!diagnosis) return section(say("causes"), h("p", { class: "muted" }, say("no_diagnosis")));
   return [part.notices(diagnosis), part.causes(diagnosis), remedySection(page, engine.id, diagnosis.remedies, causeTitle), part.ruledOut(view.ruled_out),
     part.limits(view.limits), part.coverage(view.coverage), part.evidence(diagnosis)];
 };
@@ -66,12 +66,12 @@ export const enginePage = {
     part.answer(stateOf(view.engine), headline(view.engine), lines(view)),
     facts(engineFacts(view.engine), "facts wide"),
     headroom(view.engine),
-    h("p", {}, h("a", { class: "action", href: link("whatif", view.engine.id) }, say("try_whatif"))),
+    view.diagnosis && h("p", {}, h("a", { class: "action", href: link("whatif", view.engine.id) }, say("try_whatif"))),
     view.diagnosis && part.impact(view.diagnosis),
     timelines(page, view),
     phases(page, view),
     burn(view),
     findings(page, view),
-    view.incidents.length > 0 && section(say("incidents_here"), incidentRows(view.incidents, false)),
+    view.incidents.length > 0 && section(say("incidents_here"), incidentRows(view.incidents, (one) => nowOf(view.engine, Date.now() / 1000, one), false)),
   ],
 };

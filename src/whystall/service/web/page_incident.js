@@ -5,7 +5,7 @@ import { onsetMarks } from "./charts.js";
 import * as part from "./diagnosis.js";
 import { facts, h, section } from "./dom.js";
 import { moment } from "./figures.js";
-import { lasted } from "./page_incidents.js";
+import { lasted, nowOf } from "./page_incidents.js";
 import { remedySection } from "./remedies.js";
 import { trialSection } from "./trial.js";
 import { badge, tone } from "./verdict.js";
@@ -72,7 +72,7 @@ export const incidentPage = {
       [say("model"), incident.engine.model],
       [say("kind_of"), sayOr(`kind_${incident.kind}`, incident.kind)],
       [say("began"), moment(incident.since)], [say("opened_at"), moment(incident.opened)],
-      [say("recovered_at"), incident.recovered === null ? "" : moment(incident.recovered)], [say("lasted"), lasted(incident)],
+      [say("recovered_at"), incident.recovered === null ? "" : moment(incident.recovered)], [say("lasted"), lasted(incident, nowOf(view?.engine, Date.now() / 1000, incident))],
     ], "facts wide"),
     kept(incident),
     course(incident),

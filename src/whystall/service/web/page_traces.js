@@ -43,8 +43,8 @@ const answered = async (page, asked) => {
 };
 
 const chooser = (page, most) => page.keep("chooser", () => {
-  const input = h("input", { type: "file", id: "file" });
-  const drop = h("div", { class: "drop" }, h("label", { for: "file" }, say("traces_drop")), input, h("p", { class: "note" }, say("traces_kinds", { size: figure(most, "bytes") })));
+  const input = h("input", { type: "file", id: "file", class: "unseen" });
+  const drop = h("div", { class: "drop" }, input, h("label", { for: "file", class: "action" }, say("traces_drop")), h("p", { class: "note" }, say("traces_kinds", { size: figure(most, "bytes") })));
   input.addEventListener("change", () => { if (input.files[0]) send(page, input.files[0]); });
   drop.addEventListener("dragover", (event) => { event.preventDefault(); drop.classList.add("over"); });
   drop.addEventListener("dragleave", () => drop.classList.remove("over"));
