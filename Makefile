@@ -42,7 +42,7 @@ demo: $(VENV)/.installed
 	@$(BIN)/whystall demo
 
 # Where we are root, Debian's own packages; elsewhere the tests that need one say so and are skipped.
-DEBIAN := chromium prometheus prometheus-alertmanager
+DEBIAN := chromium prometheus prometheus-alertmanager victoria-metrics
 debian-packages:
 	@missing=$$(for name in $(DEBIAN); do command -v $$name >/dev/null || echo $$name; done); \
 	if [ -z "$$missing" ]; then :; \
