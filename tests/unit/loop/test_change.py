@@ -2,7 +2,7 @@
 
 import pytest
 
-from loops import SEATS, few_seats, remedy
+from loop_scenes import SEATS, few_seats, remedy
 from whystall.loop.change import change_of, shown
 from whystall.model.change import Change
 

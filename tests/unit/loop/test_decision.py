@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from loops import SEATS, prediction, remedy
+from loop_scenes import SEATS, prediction, remedy
 from whystall.loop.decision import chosen, decide, improvement_of, primary_of
 from whystall.model.text import Text
 from whystall.model.trial import Effect, Trial, TrialArm

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import whystall
-from loops import SEATS, planted, prediction, remedy
+from loop_scenes import SEATS, planted, prediction, remedy
 from whystall import AutoPerformanceDiagnoser, Diagnoser, LoopConfig, diagnose
 from whystall.errors import Refused, UsageError
 from whystall.loop.opening import opened

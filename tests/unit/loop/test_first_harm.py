@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from loops import prediction
+from loop_scenes import prediction
 from whystall.loop.first_harm import first_harm
 from whystall.model.slo import Slo
 from whystall.model.trial import Block

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from loops import SEATS, few_seats, planted, prediction, remedy, roomy_server, run_loop, tight
+from loop_scenes import SEATS, few_seats, planted, prediction, remedy, roomy_server, run_loop, tight
 from whystall.cases.book import Book
 from whystall.errors import ChangeFailed, Locked
 from whystall.model.case import Case

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from loops import few_seats
+from loop_scenes import few_seats
 from whystall.loop.observed_arm import LEAST_REQUESTS, ObservedArm, seen_block
 from whystall.model.trial import TrialArm
 from whystall.trials.load.trace import Trace

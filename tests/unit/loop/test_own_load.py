@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from loops import few_seats, roomy_server
+from loop_scenes import few_seats, roomy_server
 from whystall.errors import TooLittleData
 from whystall.loop.own_load import plan_of
 from whystall.trials.emulated_target import EmulatedTarget

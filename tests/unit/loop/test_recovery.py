@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from loops import SEATS, few_seats, planted, prediction, remedy, run_loop
+from loop_scenes import SEATS, few_seats, planted, prediction, remedy, run_loop
 from whystall.cases.book import Book
 from whystall.errors import ChangeFailed, UsageError
 from whystall.loop.recovery import resume, undo

@@ -8,7 +8,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from loops import SEATS, few_seats, planted, prediction, remedy, run_loop
+from loop_scenes import SEATS, few_seats, planted, prediction, remedy, run_loop
 from whystall.model.fix import Fix
 from whystall.reports.fix import render_fix
 from whystall.reports.json import to_json

@@ -3,7 +3,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from kept_incidents import INCIDENT
-from watched import Emulated
+from watched_pages import Emulated
 from whystall.cases.book import Book
 from whystall.service.case_keeping import keep_case
 

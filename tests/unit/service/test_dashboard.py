@@ -4,7 +4,7 @@ from contextlib import asynccontextmanager
 
 from aiohttp.test_utils import TestClient, TestServer
 
-from watched import Emulated
+from watched_pages import Emulated
 from whystall.service.dashboard import Dashboard, windows_of
 from whystall.service.guard import Guard
 from whystall.service.http import Face

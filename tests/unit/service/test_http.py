@@ -4,7 +4,7 @@ from contextlib import asynccontextmanager
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
 
-from watched import Emulated
+from watched_pages import Emulated
 from whystall.service.events import Event
 from whystall.service.guard import Guard
 from whystall.service.http import Face

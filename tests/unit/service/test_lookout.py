@@ -2,7 +2,7 @@ import pytest
 from msgspec.structs import replace
 
 from kept_incidents import INCIDENT
-from watched import START, Emulated
+from watched_pages import START, Emulated
 from whystall.model.diagnosis import Engine
 from whystall.model.fleet import StoreState
 from whystall.service.server import Server, Watching

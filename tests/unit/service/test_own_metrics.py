@@ -1,6 +1,6 @@
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
-from watched import Emulated
+from watched_pages import Emulated
 from whystall.service.events import Events
 from whystall.service.ledger import Ledger
 from whystall.service.log import Log

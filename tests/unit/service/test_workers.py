@@ -3,7 +3,7 @@ import signal
 
 import psutil
 
-from watched import Emulated
+from watched_pages import Emulated
 from whystall.service.look import Job
 from whystall.service.workers import Workers
 

@@ -79,6 +79,7 @@ async def test_both_forms_plain_and_packed():
         (b"hello", "text/plain", 415),
         (gzip.compress(b"0" * (20 << 20)), "application/x-protobuf", 413),
     ],
+    ids=["no protobuf", "half an answer", "wrong shape", "cut gzip", "another kind", "a bomb"],
 )
 async def test_what_is_no_export_is_refused_and_counted(body, kind, status):
     box = SpanBox()
