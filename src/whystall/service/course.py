@@ -207,7 +207,9 @@ def _kind(look: Look) -> IncidentKind | None:
     """What trouble the look shows, None where none."""
     if look.unreachable is not None:
         return "unreachable"
-    if look.full is not None and hurts(look.full) and (look.tail is None or not calm(look.tail)):
+    # A last minute in which all steps are slow looks healthy by itself: late against the time before, it is not.
+    lasts = look.tail is None or not calm(look.tail) or look.late
+    if look.full is not None and hurts(look.full) and lasts:
         return "limit"
     burning = any(burn.short and burn.long and min(burn.short, burn.long) >= FAST_BURN for burn in look.burn)
     return "slo" if burning else None

@@ -40,6 +40,13 @@ def test_slower_steps_are_not_over_while_they_last():
     assert emulated.happened[-1].incident.recovered - START >= 600
 
 
+@pytest.mark.parametrize("fault", ["engine_loop_cpu", "slow_kernel"])
+def test_steps_that_are_all_slow_are_seen(fault):
+    emulated = Emulated(fault, at=300, until=600, interval_s=10.0)
+    emulated.run(480)
+    assert [what for what, _, _ in told(emulated)][:1] == ["opened"]
+
+
 def test_a_server_that_does_not_answer_is_one_incident():
     emulated = Emulated()
     emulated.run(400, lambda t: not 200 < t <= 300)
