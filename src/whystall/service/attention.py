@@ -79,3 +79,8 @@ def still_late(figures: Sequence[Figures], usual: Usual) -> bool:
     if len(figures) < 2 or not math.isfinite(usual.itl_s):
         return False
     return mean_over(figures[0], figures[-1], "itl") > OVER_USUAL * usual.itl_s
+
+
+def felt_late(figures: Sequence[Figures], usual: Usual, bounds: Bounds) -> bool:
+    """Whether tokens come well over the usual ITL, and over what was promised or is felt."""
+    return still_late(figures, usual) and mean_over(figures[0], figures[-1], "itl") > bounds.itl_s

@@ -28,7 +28,7 @@ class Look(msgspec.Struct, frozen=True):
 
     ``unreachable`` is why there is no page, and ``lost_since`` since when; None where there is one.
     ``late``: tokens still come later than before the
-    incident, which a last minute without a past to compare with cannot tell.
+    incident, which a last minute without a past to compare with cannot tell; ``felt``: and later than anybody reads.
     """
 
     at: float
@@ -39,6 +39,7 @@ class Look(msgspec.Struct, frozen=True):
     forecast: Forecast | None = None
     burn: tuple[Burn, ...] = ()
     late: bool = False
+    felt: bool = False
 
 
 def hurts(diagnosis: Diagnosis) -> bool:
@@ -209,7 +210,9 @@ def _kind(look: Look) -> IncidentKind | None:
         return "unreachable"
     # A last minute in which all steps are slow looks healthy by itself: late against the time before, it is not.
     lasts = look.tail is None or not calm(look.tail) or look.late
-    if look.full is not None and hurts(look.full) and lasts:
+    # Requests that begin in time and go on slowly are not among those that a diagnosis counts as affected.
+    felt = look.full is not None and (hurts(look.full) or (look.full.verdict == "unknown" and look.felt))
+    if felt and lasts:
         return "limit"
     burning = any(burn.short and burn.long and min(burn.short, burn.long) >= FAST_BURN for burn in look.burn)
     return "slo" if burning else None

@@ -87,4 +87,5 @@ def _look(job: Job, looked: Looked, server: Server, engine: EngineSeen, *, first
         forecast=engine.forecast,
         burn=tuple(rate.rates(job.at) for rate in engine.burn),
         late=server.late(engine),
+        felt=server.felt(engine),
     )

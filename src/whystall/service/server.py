@@ -19,7 +19,7 @@ from whystall.sources.exposition import Page
 from whystall.sources.files.recording import version_of
 from whystall.sources.live.facts import ServerFacts
 
-from .attention import Usual, reason, still_late
+from .attention import Usual, felt_late, reason, still_late
 from .burn import burn_rates
 from .course import Course
 from .figures import Figures, Index
@@ -237,6 +237,10 @@ class Server:
     def late(self, engine: EngineSeen) -> bool:
         """Whether the engine's tokens still come later than they used to."""
         return still_late(self._since_last(engine), engine.usual())
+
+    def felt(self, engine: EngineSeen) -> bool:
+        """Whether they come so late that somebody feels it."""
+        return felt_late(self._since_last(engine), engine.usual(), bounds(self.slo))
 
     def looked(self, looked: Looked) -> None:
         """Keep what a job found; :meth:`courses` then goes on with it."""
