@@ -189,7 +189,7 @@ def run(engines: list[Engine], seconds: float, interval_s: float, store: Path, w
     watched.process.stdin.close()
     watched.process.wait()
     # A trouble that began in the last two minutes had no time to be seen, or to end.
-    engines = [engine for engine in engines if not engine.fault or engine.at < t - 120]
+    every, engines = engines, [engine for engine in engines if not engine.fault or engine.at < t - 120]
     figures = {"minutes_run": round(t / 60, 1)} | judged(
         engines, [(e, since, cause, uid) for uid, (e, since, cause) in opened.items()], closed
     )
@@ -202,7 +202,7 @@ def run(engines: list[Engine], seconds: float, interval_s: float, store: Path, w
         "rss_mb": [round(x / 1e6, 1) for x in memory],
         "sent": sent,
         "acknowledged": acknowledged,
-        "kept": kept(engines, store, seconds),
+        "kept": kept(every, store, seconds),
         "store_mb": round(store.stat().st_size / 1e6, 1),
     }
 
