@@ -48,7 +48,8 @@ def test_what_somebody_concluded_changes_no_answer(asked, shared, tmp_path):
         case = yaml.safe_load(path.read_text(encoding="utf-8"))
         bare = tmp_path / path.name
         bare.write_text(
-            yaml.safe_dump({"id": case["id"], **judged, **{k: case[k] for k in facts if k in case}}), "utf-8"
+            yaml.safe_dump({"id": case["id"], **judged, **{k: case[k] for k in facts if k in case}}, sort_keys=False),
+            "utf-8",
         )
         assert asked.answer(bare, table)["said"] == asked.answer(path, table)["said"]
 

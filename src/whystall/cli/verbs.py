@@ -17,7 +17,7 @@ VERBS = {
     "record": "Keep what a server says in a folder, to diagnose or replay later.",
     "replay": "Serve a recording as a live server, on this machine only.",
     "watch": "Watch servers, and tell you when one stalls.",
-    "top": "Show servers live in the terminal.",
+    "top": "Show a server live in the terminal.",
     "profile": "Profile some steps of a server, and say where their time went.",
     "trace": "Say where a step's, a request's or a rank's time went.",
     "calibrate": "Fit the engine's model to a server that was recorded.",
@@ -30,7 +30,7 @@ VERBS = {
     "explain": "Say what a cause, a flag of the server or a metric is.",
     "doctor": "Say what is installed, reachable and readable.",
     "init": "Write a first whystall.toml, and what Prometheus, Grafana, systemd or Kubernetes need.",
-    "export": "Write alert rules and dashboards for Prometheus and Grafana.",
+    "export": "Write alert rules and dashboards, from the catalogue that the diagnosis has.",
     "mcp": "Serve the verbs that read to an assistant.",
 }
 

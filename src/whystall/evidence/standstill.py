@@ -70,10 +70,10 @@ def frozen_tokens(state: EngineState) -> Bools:
 
 def near_standstill(state: EngineState) -> Bools:
     """Intervals within some seconds of a standstill, in which means speak of it and not of the time around it."""
-    return _near(state, stalled(state) | frozen_tokens(state))
+    return near(state, stalled(state) | frozen_tokens(state))
 
 
-def _near(state: EngineState, flags: Bools) -> Bools:
+def near(state: EngineState, flags: Bools) -> Bools:
     """Intervals within ``SMOOTH_S`` of a flagged one."""
     near = np.zeros(len(flags), dtype=bool)
     for start, stop in runs(flags):

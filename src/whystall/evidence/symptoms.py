@@ -13,7 +13,7 @@ from .bounds import bounds
 from .pace import Pace, late_by_pace
 from .silence import gaps
 from .smoothing import SMOOTH_S, around, cumulative, joined, smooth_mean, smooth_rate, window_edges
-from .standstill import frozen_tokens, near_standstill, stalled
+from .standstill import frozen_tokens, near, near_standstill, stalled
 from .thresholds import level
 
 Floats = NDArray[np.float64]
@@ -41,7 +41,8 @@ def symptoms(state: EngineState, slo: Slo | None = None, paced: Pace | None = No
         "contrast": contrasted(state),
         "away": gaps(state),
     }
-    rest = ~np.logical_or.reduce(list(found.values()))
+    # Tails are taken over some seconds around an interval: near another loss they speak of that one.
+    rest = ~near(state, np.logical_or.reduce(list(found.values())))
     return found | {
         "ttft": _tail_above(state, state.ttft, at.ttft_s) & rest,
         "e2e": _tail_above(state, state.e2e, at.e2e_s) & rest,
@@ -208,8 +209,10 @@ def _tail_above(state: EngineState, histogram: HistogramDelta, bound: float | No
         return np.zeros(len(state.dt), dtype=bool)
     counts = np.nan_to_num(histogram.counts)
     lower = np.concatenate(([0.0], histogram.bounds))[: counts.shape[1]]
-    late, seen = around(state, counts[:, lower >= bound].sum(axis=1)), around(state, counts.sum(axis=1))
-    return _positive((late > 0.05 * seen) & (seen >= 4))
+    own = counts[:, lower >= bound].sum(axis=1)
+    late, seen = around(state, own), around(state, counts.sum(axis=1))
+    # An interval whose own are all in time has no part in the loss of its neighbours.
+    return _positive((late > 0.05 * seen) & (seen >= 4) & ((own > 0) | (counts.sum(axis=1) == 0)))
 
 
 def front_residual(state: EngineState) -> Floats:

@@ -109,7 +109,8 @@ def test_every_verb_module_is_in_the_table() -> None:
     """A verb without a line in the table could never be run."""
     from pathlib import Path
 
-    commands = {p.stem for p in Path(cli.__file__).parent.glob("*.py") if "@click.command" in p.read_text()}
+    texts = {path.stem: path.read_text() for path in Path(cli.__file__).parent.glob("*.py")}
+    commands = {name for name, text in texts.items() if "@click.command" in text and f"def {name}(" in text}
     assert commands <= verbs.VERBS.keys()
 
 

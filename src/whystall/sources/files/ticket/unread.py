@@ -20,12 +20,12 @@ _KNOWN = re.compile(
 
 
 def unread(ticket: Ticket) -> tuple[str, ...]:
-    """Names of the symptoms that mean no quantity, no part of a step and no line of a log to us."""
-    found: dict[str, None] = {}
+    """Names of the symptoms that mean no quantity, no part of a step and no line of a log to us, sorted."""
+    found: set[str] = set()
     for leaf in leaves_of(ticket.symptoms):
         if not _read(leaf):
-            found[leaf.key.strip("_")[:40]] = None
-    return tuple(name for name in found if name)
+            found.add(leaf.key.strip("_")[:40])
+    return tuple(sorted(name for name in found if name))
 
 
 def _read(leaf: Leaf) -> bool:
