@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -97,14 +98,16 @@ def watch(
     )
     log = Log("json" if log_format == "json" else "text", log_level)
 
-    def tell(happening: Happening) -> None:
-        click.echo(to_line(happening, tongue, json_))
-
-    def started(url: str) -> None:
-        click.echo(_SERVING.format(count=len(plan.targets), url=url).in_(tongue), err=True)
-
-    watcher = asyncio.run(run_daemon(plan, log, [tell], started))
+    watcher = asyncio.run(run_daemon(plan, log, [_teller(tongue, json_)], _greeter(tongue, len(plan.targets))))
     return 1 if any(incident.state == "open" for incident in watcher.lookout.open_incidents()) else 0
+
+
+def _teller(lang: str, json_: bool) -> Callable[[Happening], None]:
+    return lambda happening: click.echo(to_line(happening, lang, json_))
+
+
+def _greeter(lang: str, count: int) -> Callable[[str], None]:
+    return lambda url: click.echo(_SERVING.format(count=count, url=url).in_(lang), err=True)
 
 
 def to_line(happening: Happening, lang: str, json_: bool) -> str:

@@ -23,12 +23,10 @@ def coast(engine: Engine, until: float) -> None:
     last, dues, size = scheduler.last, scheduler.due, engine.options.block_size
     count = scheduler.decodes
     fixed, slope, least, idle = clock.decode_line(count)
-    ahead = engine.depth - 1
+    ahead, arrival = engine.depth - 1, engine.next_arrival
     ends = [end for _, end in engine.in_flight]
-    arrival = engine.next_arrival
     step, context, free_at = scheduler.step, scheduler.context, engine.device_free
-    before = engine.last_end
-    rows = 0
+    before, rows = engine.last_end, 0
     while True:
         end = ends[rows]
         if end > until or end >= arrival or step - 1 in last or step - 1 - ahead in last:
@@ -53,9 +51,8 @@ def coast(engine: Engine, until: float) -> None:
     contexts = rows * scheduler.context + count * rows * (rows - 1) / 2
     clock.kernel_s += rows * fixed + slope * contexts - rows * idle
     clock.collective_s += rows * clock.link(count)
-    engine.now = engine.last_end = before
-    engine.device_free = free_at
     scheduler.coasted(rows, context)
+    engine.now, engine.last_end, engine.device_free = before, before, free_at
     _refill(engine, ends[rows:], count)
 
 

@@ -52,6 +52,22 @@ def _identity(key: SeriesKey) -> tuple[str, str, str]:
     return key.label("UUID"), key.label("gpu"), key.label("Hostname")
 
 
+# What a row takes as it stands: the field's name, and what makes it the row's unit.
+_PLAIN = {
+    "power_w": (("DEV_POWER_USAGE",), 1.0),
+    "power_limit_w": (("DEV_ENFORCED_POWER_LIMIT", "DEV_POWER_MGMT_LIMIT"), 1.0),
+    "temp_c": (("DEV_GPU_TEMP",), 1.0),
+    "sm_clock_mhz": (("DEV_SM_CLOCK",), 1.0),
+    "sm_max_clock_mhz": (("DEV_MAX_SM_CLOCK",), 1.0),
+    "mem_clock_mhz": (("DEV_MEM_CLOCK",), 1.0),
+    "pcie_tx_kbps": (("PROF_PCIE_TX_BYTES",), 1e-3),
+    "pcie_rx_kbps": (("PROF_PCIE_RX_BYTES",), 1e-3),
+    "mem_used_bytes": (("DEV_FB_USED",), _MIB),
+}
+# A row without any of these tells of no device at that time.
+_TELLING = ("util_gpu_pct", "power_w", "sm_clock_mhz", "mem_used_bytes")
+
+
 def _columns(samples: Samples, number: int, key: SeriesKey) -> list[GpuRow]:
     labels = {name: key.label(name) for name in ("UUID", "gpu", "Hostname") if key.label(name)}
 
@@ -59,45 +75,32 @@ def _columns(samples: Samples, number: int, key: SeriesKey) -> list[GpuRow]:
         return samples.first([f"DCGM_FI_{name}" for name in names], **labels)
 
     gpu = int(key.label("gpu")) if key.label("gpu").isdigit() and len(key.label("gpu")) < 5 else number
-    util, active, memory = of("DEV_GPU_UTIL"), of("PROF_GR_ENGINE_ACTIVE"), of("DEV_MEM_COPY_UTIL")
-    dram, used, free = of("PROF_DRAM_ACTIVE"), of("DEV_FB_USED"), of("DEV_FB_FREE")
-    reserved, power, limit = (
-        of("DEV_FB_RESERVED"),
-        of("DEV_POWER_USAGE"),
-        of("DEV_ENFORCED_POWER_LIMIT", "DEV_POWER_MGMT_LIMIT"),
-    )
-    clock, memory_clock, heat = of("DEV_SM_CLOCK"), of("DEV_MEM_CLOCK"), of("DEV_GPU_TEMP")
-    highest = of("DEV_MAX_SM_CLOCK")
-    sent, received = of("PROF_PCIE_TX_BYTES"), of("PROF_PCIE_RX_BYTES")
-    bits = _bits(samples, labels)
+    plain = {field: (of(*names), unit) for field, (names, unit) in _PLAIN.items()}
+    # Where the profiling fields are there, they say more than the coarse ones.
+    util, active = of("DEV_GPU_UTIL"), of("PROF_GR_ENGINE_ACTIVE")
+    dram, memory = of("PROF_DRAM_ACTIVE"), of("DEV_MEM_COPY_UTIL")
+    free, reserved, bits = of("DEV_FB_FREE"), of("DEV_FB_RESERVED"), _bits(samples, labels)
     rows = []
     for place, t in enumerate(samples.times.tolist()):
-        total = [at(one, place, _MIB) for one in (used, free)]
+        seen = {field: at(column, place, unit) for field, (column, unit) in plain.items()}
         row = GpuRow(
             t=t,
             gpu=gpu,
             name=key.label("modelName") or None,
             util_gpu_pct=at(util, place) if util is not None else at(active, place, 100.0),
             util_mem_pct=at(dram, place, 100.0) if dram is not None else at(memory, place),
-            mem_used_bytes=total[0],
-            mem_total_bytes=sum(v for v in total if v is not None) + (at(reserved, place, _MIB) or 0.0)
-            if None not in total
-            else None,
-            power_w=at(power, place),
-            power_limit_w=at(limit, place),
-            temp_c=at(heat, place),
-            sm_clock_mhz=at(clock, place),
-            sm_max_clock_mhz=at(highest, place),
-            mem_clock_mhz=at(memory_clock, place),
+            mem_total_bytes=_total(seen["mem_used_bytes"], at(free, place, _MIB), at(reserved, place, _MIB)),
             throttle_reasons=None if bits is None or bits[place] < 0 else int(bits[place]),
-            pcie_tx_kbps=at(sent, place, 1e-3),
-            pcie_rx_kbps=at(received, place, 1e-3),
+            **seen,
         )
-        if any(
-            getattr(row, name) is not None for name in ("util_gpu_pct", "power_w", "sm_clock_mhz", "mem_used_bytes")
-        ):
+        if any(getattr(row, name) is not None for name in _TELLING):
             rows.append(row)
     return rows
+
+
+def _total(used: float | None, free: float | None, reserved: float | None) -> float | None:
+    """Memory of a device; None where a part of it was not told (what is reserved may be)."""
+    return None if used is None or free is None else used + free + (reserved or 0.0)
 
 
 def _bits(samples: Samples, labels: dict[str, str]) -> Floats | None:
