@@ -13,6 +13,7 @@ import findings
 import kept_cases
 import shown
 import shown_server
+from contrast import CONTRAST
 from whystall.cases.book import Book
 from whystall.model.diagnosis import Engine, RuledOut
 from whystall.model.text import Text
@@ -388,19 +389,6 @@ def test_a_thousand_engines_are_shown_a_hundred_at_a_time(show):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_has_contrast_enough(scene, show, scheme):
-    contrast = """([ink, ground]) => {
-      const light = (name) => {
-        const probe = document.createElement("i");
-        probe.style.color = `var(--${name})`;
-        document.body.append(probe);
-        const parts = getComputedStyle(probe).color.match(/[\\d.]+/g).slice(0, 3).map((part) => part / 255);
-        probe.remove();
-        const [r, g, b] = parts.map((c) => (c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
-        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-      };
-      const [a, b] = [light(ink), light(ground)].sort((x, y) => y - x);
-      return (a + 0.05) / (b + 0.05);
-    }"""
     tab = show(scene, scheme=scheme)
     tab.locator("tbody tr").first.wait_for()
     pairs = [
@@ -413,7 +401,7 @@ def test_text_has_contrast_enough(scene, show, scheme):
     ]
     pairs += [("bad", "bad-soft"), ("good", "good-soft"), ("doubt", "doubt-soft"), ("bad", "card"), ("good", "card")]
     for ink, ground in pairs:
-        assert tab.evaluate(contrast, [ink, ground]) >= 4.5, (ink, ground)
+        assert tab.evaluate(CONTRAST, [ink, ground]) >= 4.5, (ink, ground)
 
 
 def test_the_licence_of_what_is_vendored_is_served(scene, show):

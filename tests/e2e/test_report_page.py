@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import findings
+from contrast import CONTRAST
 from whystall.reports import render
 
 pytestmark = pytest.mark.browser
@@ -165,22 +166,9 @@ def test_the_diagnosis_can_be_saved(show):
 
 def test_text_has_contrast_enough_in_both_themes(show):
     # WCAG's ratio for small text, against the card that it stands on.
-    contrast = """([ink, ground]) => {
-      const light = (name) => {
-        const probe = document.createElement("i");
-        probe.style.color = `var(--${name})`;
-        document.body.append(probe);
-        const parts = getComputedStyle(probe).color.match(/[\\d.]+/g).slice(0, 3).map((part) => part / 255);
-        probe.remove();
-        const [r, g, b] = parts.map((c) => (c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
-        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-      };
-      const [a, b] = [light(ink), light(ground)].sort((x, y) => y - x);
-      return (a + 0.05) / (b + 0.05);
-    }"""
     pairs = [("ink", "page"), ("muted", "page"), ("muted", "card"), ("accent", "card"), ("limit", "card")]
     pairs += [("bad", "bad-soft"), ("good", "good-soft"), ("doubt", "doubt-soft"), ("good", "card"), ("doubt", "card")]
     for scheme in ("light", "dark"):
         page = show(findings.bottleneck(), scheme=scheme)
         for ink, ground in pairs:
-            assert page.evaluate(contrast, [ink, ground]) >= 4.5, (scheme, ink, ground)
+            assert page.evaluate(CONTRAST, [ink, ground]) >= 4.5, (scheme, ink, ground)
