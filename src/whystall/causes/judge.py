@@ -8,8 +8,11 @@ import msgspec
 import numpy as np
 
 from whystall.evidence.bounds import bounds
+from whystall.evidence.cohorts import cohorts
 from whystall.evidence.families import collect
+from whystall.evidence.holders import who
 from whystall.evidence.impact import impact
+from whystall.evidence.lags import lags
 from whystall.evidence.scene import Known, Scene
 from whystall.evidence.thresholds import level
 from whystall.evidence.trace import contradiction
@@ -84,6 +87,9 @@ def judge(
         coverage=coverage(state, entries, evidence, doubt),
         limits=state.limits,
         warnings=notices,
+        who=who(scene),
+        cohorts=cohorts(scene),
+        lags=lags(scene),
     )
 
 

@@ -14,6 +14,7 @@ from whystall.model.recording import Recording
 from whystall.profiles.figures import TraceFigures
 from whystall.reports import render
 from whystall.reports.finding import Finding
+from whystall.reports.redacted import redacted
 from whystall.reports.several import several
 
 from .collecting import recording_of, recordings_of
@@ -42,6 +43,7 @@ EXIT_CODES: dict[Verdict, int] = {"healthy": 0, "bottleneck": 1, "unknown": 3}
 @click.option("--predict", is_flag=True, help="Predict what the first remedies would do; takes some seconds more.")
 @click.option("--check", is_flag=True, help="Put each cause into the emulated server and take it out again (seconds).")
 @click.option("--profile", default="", help="The emulated server for --check: see whystall emulate --help.")
+@click.option("--redact", is_flag=True, help="Leave the names of requests, adapters and tenants out.")
 @click.option("--keep", is_flag=True, help="Keep it as a case.")
 @STORE
 @explain_options
@@ -54,6 +56,7 @@ def diagnose(
     predict: bool,
     check: bool,
     profile: str,
+    redact: bool,
     keep: bool,
     store: Path | None,
     explainer: Explainer,
@@ -80,6 +83,8 @@ def diagnose(
         )
 
     finding = several({name: found(seen) for name, seen in recordings_of(reading, output.lang).items()})
+    if redact:
+        finding = redacted(finding)
     if keep:
         keep_case(finding.diagnosis, store_path(store, asked.settings), output.lang)
     finding = msgspec.structs.replace(finding, diagnosis=explainer.diagnosis(finding.diagnosis, output.lang))

@@ -9,6 +9,7 @@ from typing import Literal
 
 import msgspec
 
+from .load import Cohort, Lagged, Who
 from .prediction import Prediction, Range
 from .text import Text
 from .wording import Wording
@@ -271,5 +272,8 @@ class Diagnosis(msgspec.Struct, frozen=True):
     warnings: tuple[Notice, ...] = ()
     similar: tuple[SimilarCase, ...] = ()
     wording: Wording | None = None
+    who: Who | None = None
+    cohorts: tuple[Cohort, ...] = ()
+    lags: tuple[Lagged, ...] = ()
     engines: tuple[Diagnosis, ...] = ()
     schema: Literal["whystall.diagnosis/1"] = SCHEMA

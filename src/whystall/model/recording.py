@@ -102,6 +102,14 @@ class HostColumns(msgspec.Struct, frozen=True):
     mem_available_bytes: Floats | None = None
 
 
+class Sender(msgspec.Struct, frozen=True):
+    """Who a request was of, as far as its source says: its id, the adapter it asked for, its tenant or user."""
+
+    request: str = ""
+    adapter: str = ""
+    tenant: str = ""
+
+
 class ClientColumns(msgspec.Struct, frozen=True):
     """The client's view, a row a finished request (those still open when the load stopped are missing)."""
 
@@ -116,6 +124,7 @@ class ClientColumns(msgspec.Struct, frozen=True):
     itl_p99_s: Floats
     itl_max_s: Floats
     error: tuple[str | None, ...]
+    sender: tuple[Sender, ...] = ()  # empty where no row names one
 
 
 class LogLine(msgspec.Struct, frozen=True):
@@ -141,6 +150,8 @@ class SpanRow(msgspec.Struct, frozen=True):
     decode_s: float
     prompt_tokens: float
     output_tokens: float
+    adapter: str = ""
+    tenant: str = ""
 
 
 class InputWarning(msgspec.Struct, frozen=True):

@@ -67,10 +67,10 @@ def body(page: Outline) -> list[str]:
     if page.impact:
         note = f" ({escaped(page.impact_note)})" if page.impact_note else ""
         parts += [f"## {page.impact_title}{note}", facts(page.impact)]
-    for id in ("remedies", "not_offered", "similar", "ruled_out"):
+    for id in ("remedies", "not_offered", "similar", "ruled_out", "who", "cohorts"):
         parts += section(page.table(id))
     parts += evidence(page)
-    for id in ("limits", "identities"):
+    for id in ("lags", "limits", "identities"):
         parts += section(page.table(id))
     return parts + memory(page.memory, lang) + coverage(page)
 

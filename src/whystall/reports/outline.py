@@ -108,7 +108,7 @@ class Outline(msgspec.Struct, frozen=True):
     impact_note: str
     causes: tuple[CauseBlock, ...]
     evidence: tuple[EvidenceRow, ...]
-    tables: tuple[Table, ...]  # remedies not_offered ruled_out limits identities missing warnings, those that have rows
+    tables: tuple[Table, ...]  # those that have rows, in reading order
     memory: MemoryBar | None
     signals: str
     unknown_names: str

@@ -6,6 +6,7 @@ from whystall.model.diagnosis import Diagnosis, Identity, Remedy
 
 from .answer import restart_note
 from .figures import change, number, seen
+from .load_tables import cohorts_table, lags_table, who_table
 from .outline import Table
 from .phrases import say, say_or
 from .printable import clean
@@ -23,6 +24,9 @@ def tables(diagnosis: Diagnosis, lang: str) -> tuple[Table, ...]:
         _not_offered(diagnosis, lang),
         similar_table(diagnosis.similar, lang),
         ruled_out_table(diagnosis, lang),
+        who_table(diagnosis.who, lang),
+        cohorts_table(diagnosis.cohorts, lang),
+        lags_table(diagnosis.lags, lang),
         _limits(diagnosis, lang),
         _identities(diagnosis, lang),
         _missing(diagnosis, lang),

@@ -7,6 +7,7 @@ from typing import Any
 from whystall.model.text import Text
 
 from .case_phrases import CASE_PHRASES
+from .load_phrases import LOAD_PHRASES
 
 PHRASES: dict[str, Text] = {
     # verdicts
@@ -329,6 +330,7 @@ PHRASES: dict[str, Text] = {
     "download": Text("Download the diagnosis as JSON", "下载 JSON 诊断"),
     "details": Text("Details", "详情"),
     **CASE_PHRASES,
+    **LOAD_PHRASES,
 }
 
 

@@ -92,8 +92,10 @@ def _body(finding: Finding, page: Outline, width: int) -> list[RenderableType]:
     parts += _timeline(finding, page.lang, width)
     parts += listing(page.table("remedies"))
     parts += table_section(page.table("not_offered")) + listing(page.table("similar"))
-    parts += table_section(page.table("ruled_out"))
+    for id in ("ruled_out", "who", "cohorts"):
+        parts += table_section(page.table(id))
     parts += _evidence(page)
+    parts += table_section(page.table("lags"))
     for id in ("limits", "identities"):
         parts += table_section(page.table(id))
     if page.memory:
@@ -202,7 +204,8 @@ def table_section(table: Table | None) -> list[RenderableType]:
     """A headed table, or nothing where there is none."""
     if table is None:
         return []
-    return [heading(table.title), Padding(_grid(table), (0, 0, 0, 2))]
+    note = [Padding(Line(table.note, style="dim"), (0, 0, 0, 2))] if table.note else []
+    return [heading(table.title), *note, Padding(_grid(table), (0, 0, 0, 2))]
 
 
 def listing(table: Table | None) -> list[RenderableType]:

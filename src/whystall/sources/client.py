@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from whystall.model.recording import ClientColumns, Floats
+from whystall.model.recording import ClientColumns, Floats, Sender
 
 _NAN = float("nan")
+MAX_NAME = 200  # of a request, an adapter or a tenant
 
 
 class RequestRow(msgspec.Struct, frozen=True):
@@ -26,6 +27,9 @@ class RequestRow(msgspec.Struct, frozen=True):
     itl_p99: float | None = None
     itl_max: float | None = None
     error: str | None = None
+    request_id: str | None = None
+    adapter: str | None = None
+    tenant: str | None = None
 
 
 def client_columns(rows: Sequence[RequestRow]) -> ClientColumns | None:
@@ -46,7 +50,13 @@ def client_columns(rows: Sequence[RequestRow]) -> ClientColumns | None:
         itl_p99_s=_column(timed, "itl_p99"),
         itl_max_s=_column(timed, "itl_max"),
         error=tuple(row.error for row in timed),
+        sender=_senders(timed),
     )
+
+
+def _senders(rows: Sequence[RequestRow]) -> tuple[Sender, ...]:
+    found = [Sender(*((text or "")[:MAX_NAME] for text in (r.request_id, r.adapter, r.tenant))) for r in rows]
+    return tuple(found) if any(one != Sender() for one in found) else ()
 
 
 def _sent(row: RequestRow) -> float:

@@ -10,6 +10,10 @@ from whystall.model.recording import SpanRow
 
 _NAN = float("nan")
 _ID = 200
+_MAX_NAME = 200
+# vLLM names neither; whoever makes the parent span or a gateway's own may.
+_ADAPTER = ("gen_ai.request.lora_name", "vllm.lora_name", "lora_name", "gen_ai.request.model")
+_TENANT = ("tenant.id", "enduser.id", "user.id", "gen_ai.user")
 REQUEST = "llm_request"  # the one span that vLLM V1 emits for a request, at its finish
 
 
@@ -80,12 +84,19 @@ def span_row(start: float, end: float, found: Mapping[str, object]) -> SpanRow:
         decode_s=_number(found, "gen_ai.latency.time_in_model_decode"),
         prompt_tokens=_number(found, "gen_ai.usage.prompt_tokens"),
         output_tokens=_number(found, "gen_ai.usage.completion_tokens"),
+        adapter=_name(found, _ADAPTER),
+        tenant=_name(found, _TENANT),
     )
 
 
 def _number(found: Mapping[str, object], key: str) -> float:
     value = found.get(key)
     return _float(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else _NAN
+
+
+def _name(found: Mapping[str, object], keys: tuple[str, ...]) -> str:
+    """The first of the attributes that is there, as text; "" where none is."""
+    return next((value[:_MAX_NAME] for key in keys if isinstance(value := found.get(key), str) and value), "")
 
 
 def _float(text: str | int | float) -> float:

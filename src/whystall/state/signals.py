@@ -100,8 +100,9 @@ def client_state(rows: ClientColumns | None, edges: Floats) -> ClientState | Non
         return None
     m = len(edges) - 1
     inside = ClientColumns(
-        **{f: getattr(rows, f)[keep] for f in rows.__struct_fields__ if f != "error"},
+        **{f: getattr(rows, f)[keep] for f in rows.__struct_fields__ if f not in ("error", "sender")},
         error=tuple(e for e, k in zip(rows.error, keep, strict=True) if k),
+        sender=tuple(s for s, k in zip(rows.sender, keep, strict=False) if k),
     )
     failed = np.array([e is not None for e in inside.error], dtype=float)
     refused = np.array([e is not None and ("503" in e or "429" in e) for e in inside.error], dtype=float)

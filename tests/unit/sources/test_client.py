@@ -16,3 +16,13 @@ def test_requests(tmp_path):
     assert found.error == ("http 503", None, None)
     np.testing.assert_array_equal(found.ttft_s, [np.nan, np.nan, 0.5])
     assert found.intended[1] == T0
+
+
+def test_senders_are_kept_where_a_row_names_one(tmp_path):
+    write(tmp_path, scraped(0))
+    write(tmp_path, lines({"sent": T0, "tenant": "a"}, {"sent": T0 + 1, "request_id": "r" * 900}), "requests.jsonl")
+    first, second = read_recording(tmp_path).client.sender
+    assert (first.tenant, first.request) == ("a", "")
+    assert len(second.request) == 200
+    write(tmp_path, lines({"sent": T0}), "requests.jsonl")
+    assert read_recording(tmp_path).client.sender == ()

@@ -32,3 +32,22 @@ def test_spans(tmp_path):
     assert math.isnan(row_.e2e_s)
     assert math.isnan(row_.ttft_s)
     assert "bad_lines" in warned(found)
+
+
+def test_adapters_and_tenants_are_named_where_a_span_does(tmp_path):
+    attributes = [
+        {"key": key, "value": {"stringValue": text}} for key, text in (("tenant.id", "a"), ("lora_name", "b"))
+    ]
+    span = {
+        "name": "llm_request",
+        "startTimeUnixNano": f"{T0:.0f}000000000",
+        "endTimeUnixNano": f"{T0 + 2:.0f}000000000",
+    }
+    write(tmp_path, scraped(0))
+    write(
+        tmp_path,
+        lines({"resourceSpans": [{"scopeSpans": [{"spans": [span | {"attributes": attributes}]}]}]}),
+        "spans.jsonl",
+    )
+    (row,) = read_recording(tmp_path).spans
+    assert (row.tenant, row.adapter) == ("a", "b")
