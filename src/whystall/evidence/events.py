@@ -19,19 +19,20 @@ _NEAR_S = 15.0
 class EventKind(msgspec.Struct, frozen=True):
     """Evidence ``id`` from any of the log events ``events``; ``text`` may name ``{count}`` and ``{first}``.
 
-    ``absent`` words that the log has none of them.
+    ``absent`` words that the log has none of them; None where some versions never write the line, so that its absence
+    says nothing.
     """
 
     id: str
     events: tuple[str, ...]
     text: Text
-    absent: Text
+    absent: Text | None
 
 
 KINDS = (
     EventKind(
         "log.engine_dead",
-        ("engine_dead", "worker_dead"),
+        ("engine_dead", "worker_dead", "engine_dump"),
         Text("the log says that the engine died, first at {first:.0f} s", "日志显示引擎已死亡，最早在 {first:.0f} 秒"),
         Text("the log tells of no death of the engine", "日志中没有引擎死亡的记录"),
     ),
@@ -80,6 +81,48 @@ KINDS = (
         ),
         Text("the log tells of no collection pause", "日志中没有垃圾回收停顿的记录"),
     ),
+    EventKind(
+        "log.preempted",
+        ("preemption",),
+        Text(
+            "the log shows preempted sequences, {count} lines, first at {first:.0f} s",
+            "日志显示序列被抢占，{count} 行，最早在 {first:.0f} 秒",
+        ),
+        None,  # V1 has no such line
+    ),
+    EventKind(
+        "log.refused",
+        ("admission_rejected",),
+        Text(
+            "the log shows requests refused by the queue limit, {count} lines, first at {first:.0f} s",
+            "日志显示请求被队列上限拒绝，{count} 行，最早在 {first:.0f} 秒",
+        ),
+        None,
+    ),
+    EventKind(
+        "log.prefix_reset",
+        ("prefix_cache_reset",),
+        Text("the prefix cache was emptied at {first:.0f} s", "前缀缓存在 {first:.0f} 秒处被清空"),
+        None,
+    ),
+    EventKind(
+        "log.reset_failed",
+        ("prefix_cache_reset_failed",),
+        Text(
+            "the prefix cache could not be emptied at {first:.0f} s: blocks were in use",
+            "{first:.0f} 秒处未能清空前缀缓存：仍有块在使用",
+        ),
+        None,
+    ),
+    EventKind(
+        "log.too_long",
+        ("prompt_too_long",),
+        Text(
+            "the server refused prompts that are too long for the model, {count} lines, first at {first:.0f} s",
+            "服务器拒绝了超出模型长度的提示，{count} 行，最早在 {first:.0f} 秒",
+        ),
+        None,
+    ),
 )
 
 
@@ -89,7 +132,10 @@ def events(scene: Scene) -> Iterator[Evidence]:
         return
     for kind in KINDS:
         dated = [e for e in scene.state.events if e.id in kind.events and e.t is not None]
-        yield _seen(scene, kind, dated) if dated else _absent(scene, kind)
+        if dated:
+            yield _seen(scene, kind, dated)
+        elif kind.absent is not None:
+            yield scene.evidence(kind.id, 0.0, "events", -0.5, kind.absent, "log")
 
 
 def _seen(scene: Scene, kind: EventKind, dated: list[LogEvent]) -> Evidence:
@@ -99,10 +145,6 @@ def _seen(scene: Scene, kind: EventKind, dated: list[LogEvent]) -> Evidence:
     words = kind.text.format(count=len(times), first=min(times))
     onset = scene.onset_at(min(times))
     return scene.evidence(kind.id, len(times), "events", 1.5 if near else 0.2, words, "log", onset, anomaly=near)
-
-
-def _absent(scene: Scene, kind: EventKind) -> Evidence:
-    return scene.evidence(kind.id, 0.0, "events", -0.5, kind.absent, "log")
 
 
 def _incident(scene: Scene) -> tuple[float, float]:

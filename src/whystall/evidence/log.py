@@ -19,6 +19,28 @@ def log(scene: Scene) -> Iterator[Evidence]:
     """Evidence from log events and from flags."""
     yield from _profiler(scene)
     yield from _eager(scene)
+    yield from _warned(scene)
+
+
+_WARNINGS = {
+    "token_budget_exceeds": Text(
+        "the token budget is larger than all seats at full length need", "token 预算大于所有席位满长所需"
+    ),
+    "async_scheduling_off": Text("asynchronous scheduling is off", "异步调度已关闭"),
+    "max_model_len_reduced": Text("the longest length was cut to what fits", "最大长度被缩减到可容纳的值"),
+    "enforce_eager": Text("CUDA graphs are off", "CUDA graph 已关闭"),
+}
+
+
+def _warned(scene: Scene) -> Iterator[Evidence]:
+    """What the last start warned of, for the reader: none of it binds by itself."""
+    last = scene.state.starts[-1] if scene.state.starts else None
+    known = [_WARNINGS[id] for id in last.warned] if last is not None else []
+    if not known:
+        return
+    named = Text("; ".join(t.en for t in known), "；".join(t.zh for t in known))
+    text = Text("the last start warned: {named}", "最近一次启动的警告：{named}").format(named=named)
+    yield scene.evidence("log.start_warned", len(known), "lines", 0.0, text, "log")
 
 
 def _profiler(scene: Scene) -> Iterator[Evidence]:

@@ -72,6 +72,7 @@ class Start(msgspec.Struct, frozen=True):
     compile_s: float | None = None
     init_s: float | None = None  # profile, KV cache and warm-up, compilation included
     weights_bytes: float | None = None
+    warned: tuple[str, ...] = ()  # ids of the warnings that its lines gave
     phase: str = ""  # what the last line of a start that is not ready was about: download, load, compile, capture
 
 

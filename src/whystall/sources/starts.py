@@ -31,6 +31,10 @@ _PHASES = {
 }
 
 
+# Warnings of a start: settings that do not go together, or that had to be changed.
+WARNINGS = ("token_budget_exceeds", "async_scheduling_off", "max_model_len_reduced", "enforce_eager")
+
+
 def starts(log: Sequence[LogLine], end: float) -> tuple[Start, ...]:
     """The starts that began before ``end`` (unix seconds), oldest first; at most the last ``MOST_STARTS``."""
     begins = [at for at, line in enumerate(log) if is_args(line.text) and (line.t is None or line.t <= end)]
@@ -59,6 +63,7 @@ def _start(lines: Sequence[LogLine], end: float) -> Start:
         compile_s=_sum(events, "compile_time"),
         init_s=_last(events, "engine_ready"),
         weights_bytes=_last(events, "model_loading"),
+        warned=tuple(dict.fromkeys(e.id for e in events if e.id in WARNINGS)),
         phase="" if ready is not None else phase,
     )
 

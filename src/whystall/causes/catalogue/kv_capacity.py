@@ -31,6 +31,7 @@ CAUSE = CauseEntry(
         "progress.frozen": -4.0,  # a frozen engine admits nobody, whatever the limit
         "kv.saturated": 4.0,  # free blocks against a typical prompt is the mechanism itself
         "kv.preemptions": 2.0,  # only the pool makes V1 preempt
+        "log.preempted": 1.5,  # V0 says so in its log
         "queue.delay": 1.0,  # who is not admitted waits
         "prompts.victims": -3.0,  # the short ones would fit: they wait behind one giant
         "seats.full": -2.0,  # a full seat table explains the queue without blocks

@@ -26,6 +26,7 @@ CAUSE = CauseEntry(
     weights={
         "progress.frozen": -4.0,  # a frozen engine admits nobody, whatever the limit
         "prefix.lost": 8.0,  # hits over queries from deltas is the mechanism itself
+        "log.prefix_reset": 1.0,  # somebody emptied it
         "prefill.busy": 1.0,  # the prompts are computed
         "queue.delay": 0.7,  # and waited for
         "prompts.longer": -1.0,  # longer prompts lower the rate without a loss

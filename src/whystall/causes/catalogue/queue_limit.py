@@ -26,6 +26,7 @@ CAUSE = CauseEntry(
     bias=-4.0,
     weights={
         "queue.refused": 6.0,  # the server counts its own refusals
+        "log.refused": 2.0,  # the words of the refusal
         "client.refused": 2.0,  # 503 and 429 seen by the client
         "http.errors": 1.0,  # 5xx may be others, too
     },
