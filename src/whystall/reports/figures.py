@@ -19,6 +19,12 @@ _UNITS = {
     "cores": "cores",
     "events": "events",
     "tokens": "tokens",
+    "GPUs": "gpus",
+    "ranks": "ranks",
+    "stages": "stages",
+    "starts": "starts",
+    "settings": "settings",
+    "lines": "lines",
 }
 MANIFOLD = 2.0  # from here on "2.9×" reads better than "290%"
 _SIGNS = {"x": "×", "count": "", "": "", "1": "", "c": "°C", "celsius": "°C"}
@@ -53,6 +59,8 @@ def _with_unit(text: str, unit: str, lang: str) -> str:
         return text + sign
     key = f"unit_{_UNITS[unit]}" if unit in _UNITS else ""
     name = say_or(key, unit.removeprefix("1").replace("_", " "), lang)
+    if text == "1" and lang == "en" and "/" not in name:
+        name = name.removesuffix("s")
     return f"{text}{name}" if name.startswith("/") else f"{text} {name}"
 
 

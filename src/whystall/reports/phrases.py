@@ -244,6 +244,12 @@ PHRASES: dict[str, Text] = {
     "unit_cores": Text("cores", "核"),
     "unit_events": Text("events", "次"),
     "unit_tokens": Text("tokens", "个 token"),
+    "unit_gpus": Text("GPUs", "个 GPU"),
+    "unit_ranks": Text("ranks", "个 rank"),
+    "unit_stages": Text("stages", "个阶段"),
+    "unit_starts": Text("starts", "次启动"),
+    "unit_settings": Text("settings", "项设置"),
+    "unit_lines": Text("lines", "行"),
     "unit_requests": Text("requests", "个请求"),
     "unit_requests_per_s": Text("requests/s", "个请求/秒"),
     # comparison

@@ -27,6 +27,9 @@ from whystall.reports.figures import change, clock, duration, figure, number, pe
         (1.02, "x", "1.02×"),
         (24.0, "req", "24 requests"),
         (-0.0, "req", "0 requests"),
+        (1.0, "req", "1 request"),
+        (1.0, "GPUs", "1 GPU"),
+        (1.0, "req/s", "1 requests/s"),
         (1.0, "flag", "yes"),
         (0.0, "flag", "no"),
         (512.0, "tokens", "512 tokens"),
@@ -44,6 +47,7 @@ def test_units_are_said_in_the_language():
     assert figure(0.5, "cores", "zh") == "0.5 核"
     assert figure(512.0, "tokens", "zh") == "512 个 token"
     assert figure(1.0, "flag", "zh") == "是"
+    assert figure(1.0, "stages", "zh") == "1 个阶段"
 
 
 def test_unseen_is_said_in_the_language():
