@@ -17,8 +17,13 @@ class _Writer(yaml.SafeDumper):
         return super().increase_indent(flow, False)
 
 
+# A line break to PyYAML's reader, and half of one to its writer: only escaped does it come back as it went.
+_NEXT_LINE = "\x85"
+
+
 def _written(writer: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    return writer.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+    style = '"' if _NEXT_LINE in text else "|" if "\n" in text else None
+    return writer.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
 _Writer.add_representer(str, _written)

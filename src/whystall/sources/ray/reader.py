@@ -28,6 +28,10 @@ _PAGE = re.compile(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):\d{1,5}\Z")
 _AT_ONCE = 64  # pages that are looked at side by side
 # A rate from fewer reports says little; Ray's workers report every 10 s.
 _FEW_REPORTS = 6
+# A node that is new comes into the discovery after some seconds; a worker's series leave the page when a report is
+# late, and in some versions with each scrape until the next report.
+_PATIENCE_S = 12.0
+_LOOK_AGAIN_S = 1.0
 _SLOW = Text(
     "Ray's workers report every {every:.0f} s: {count} reports in the window. Look for longer (--for {longer:.0f}s), or "
     "set RAY_metrics_report_interval_ms lower",
@@ -54,16 +58,14 @@ async def read_ray(
     to an address that a server named. Raises what the dashboard's answers ask for, and TooLittleData, with what Ray
     says of itself, where no page has an engine.
     """
+    plain = Access(timeout_s=access.timeout_s)
     async with Session(question.address, access) as session:
         cluster = await read_cluster(session)
-        targets = await read_targets(session, question.sd)
-    plain = Access(timeout_s=access.timeout_s)
-    gate = asyncio.Semaphore(_AT_ONCE)
-    looked = await asyncio.gather(*(_look(one, plain, gate) for one in targets))
-    having = [page.target for page in looked if page.table is not None and engines_of(page.table)]
+        looked = await _look_for_engines(session, question, plain, seconds)
+    having = [page.target for page in looked if _has_engine(page)]
     lost = [page for page in looked if page.table is None]
     if not having:
-        raise _no_engine(question.address.base, cluster, targets, lost)
+        raise _no_engine(question.address.base, cluster, len(looked), lost)
     pages = await asyncio.gather(*(_watch(one, plain, seconds, interval_s) for one in having))
     said = (*cluster_notices(cluster), *_lost([*lost, *(page for page in pages if page.table is None)]))
     found = {
@@ -78,6 +80,22 @@ async def read_ray(
             "check application= and deployment=; Ray's workers report every 10 s",
         )
     return found
+
+
+async def _look_for_engines(session: Session, question: RayQuestion, access: Access, seconds: float) -> list[_Page]:
+    """Every page that discovery names, once; again, for no longer than ``seconds``, while none of them has an engine."""
+    gate, clock = asyncio.Semaphore(_AT_ONCE), asyncio.get_running_loop()
+    end = clock.time() + min(_PATIENCE_S, seconds)
+    while True:
+        targets = await read_targets(session, question.sd)
+        looked = await asyncio.gather(*(_look(one, access, gate) for one in targets))
+        if any(map(_has_engine, looked)) or clock.time() + _LOOK_AGAIN_S > end:
+            return looked
+        await asyncio.sleep(_LOOK_AGAIN_S)
+
+
+def _has_engine(page: _Page) -> bool:
+    return page.table is not None and bool(engines_of(page.table))
 
 
 async def _look(target: str, access: Access, gate: asyncio.Semaphore) -> _Page:
@@ -139,17 +157,17 @@ def _lost(pages: list[_Page]) -> tuple[InputWarning, ...]:
     return (InputWarning("ray_pages_lost", _LOST.format(count=len(pages), which=which)),)
 
 
-def _no_engine(where: str, cluster: Cluster, targets: tuple[str, ...], lost: list[_Page]) -> WhystallError:
+def _no_engine(where: str, cluster: Cluster, targets: int, lost: list[_Page]) -> WhystallError:
     said = "; ".join(notice.text.en for notice in cluster_notices(cluster))
     if not targets:
         return NotMetrics(f"{where} names no pages of metrics ({said})", "start Ray with --metrics-export-port")
-    if len(lost) == len(targets):
+    if len(lost) == targets:
         which = ", ".join(f"{page.target} ({page.error})" for page in lost[:3])
         return Unreachable(
-            f"{where} names {len(targets)} pages of metrics, and none can be read from here: {which} ({said})",
+            f"{where} names {targets} pages of metrics, and none can be read from here: {which} ({said})",
             "run whystall on a node of the cluster, or look through its Prometheus (prometheus+http://…)",
         )
     return TooLittleData(
-        f"none of the {len(targets) - len(lost)} pages of the Ray cluster at {where} has a vLLM engine ({said})",
+        f"none of the {targets - len(lost)} pages of the Ray cluster at {where} has a vLLM engine ({said})",
         "Ray Serve LLM exports ray_vllm_* once a replica runs (log_engine_metrics); a vLLM beside Serve has its own port",
     )

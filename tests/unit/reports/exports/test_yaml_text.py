@@ -1,7 +1,7 @@
 """YAML that a person reads and every reader takes back."""
 
 import yaml
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from whystall.reports.exports.yaml_text import yaml_documents, yaml_text
@@ -14,6 +14,8 @@ PLAIN = st.recursive(
 
 
 @given(PLAIN)
+@example({"\x85": "a\x85b"})
+@example(["a\n\x85b", "\u2028\n"])
 def test_what_is_written_is_read_back(document):
     assert yaml.safe_load(yaml_text(document, "a comment")) == document
 

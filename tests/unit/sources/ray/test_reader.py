@@ -112,6 +112,34 @@ async def test_without_an_engine_the_answer_is_what_ray_says(samples):
                 await read(base)
 
 
+async def test_a_page_between_two_reports_is_looked_at_again(samples):
+    """A worker's series leave Ray's page when a report is late, and come back with the next."""
+    reported, asked = node("r1"), iter(range(10_000))
+
+    async def late(request):
+        return web.Response(text="ray_tasks 1.0\n") if next(asked) < 1 else await reported(request)
+
+    async with http_server(late) as page:
+        ray = FakeRay(samples, [host(page)])
+        async with http_server(ray.handler) as base:
+            assert list(await read(base, seconds=2.0)) == ["r1"]
+    assert next(asked) > 2
+
+
+async def test_a_node_that_is_not_yet_discovered_is_waited_for(samples):
+    async with http_server(node("r1")) as page, http_server(node()) as agent:
+        ray = FakeRay(samples, [host(agent)])
+
+        async def handler(request):
+            answer = await ray.handler(request)
+            if request.path == "/api/prometheus/sd":
+                ray.answers[request.path] = [{"targets": [host(agent), host(page)]}]
+            return answer
+
+        async with http_server(handler) as base:
+            assert list(await read(base, seconds=2.0)) == ["r1"]
+
+
 async def test_pages_that_cannot_be_reached_are_named(samples, free_port):
     dead = f"127.0.0.1:{free_port()}"
     async with http_server(node("r1")) as page:
