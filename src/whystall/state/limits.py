@@ -13,6 +13,12 @@ _MIN_SCRAPES = 3
 _MIN_SECONDS = 8.0
 # A cap shows as one value in most scrapes: gauges are taken after finished requests left, so not in all of them.
 _SHARE_AT_CAP = 0.6
+# What the gauges show stands while the next step runs, which is long where it holds a prompt: then seats that are just
+# free show for a third of the time and more. The cap is still the value most seen and the highest, and nearly all
+# scrapes lie just below it; what blocks or lengths bind swings more widely.
+_SHARE_OFTEN = 0.35
+_SHARE_NEAR_CAP = 0.9
+_JUST_FREE = 0.1  # of the seats, at least two
 # Steps filled by the token budget hold prompt tokens mostly; a queue for seats leaves most steps to decoding.
 _PROMPT_SHARE = 0.8
 # Below this usage, blocks are not what a waiting request waits for, unless its prompt is very long.
@@ -41,7 +47,15 @@ def _seats(state: EngineState) -> float | None:
         return None
     running = state.running_end[queued]
     cap = float(running.max())
-    return cap if cap >= 1 and (running == cap).mean() >= _SHARE_AT_CAP else None
+    at_cap, near = (running == cap).mean(), (running >= cap - max(2.0, _JUST_FREE * cap)).mean()
+    packed = at_cap >= _SHARE_OFTEN and near >= _SHARE_NEAR_CAP and _most_seen(running) == cap
+    return cap if cap >= 1 and (at_cap >= _SHARE_AT_CAP or packed) else None
+
+
+def _most_seen(values: np.ndarray) -> float:
+    """The value most often seen, the highest of several."""
+    seen, counts = np.unique(values, return_counts=True)
+    return float(seen[counts == counts.max()][-1])
 
 
 def _filled_by_prompts(state: EngineState) -> bool:

@@ -20,6 +20,11 @@ def test_a_gauge_that_dips_when_requests_leave_still_shows_them():
     assert inferred(state_of({**QUEUED, "running": [16, 16, 15, 16, 14]})) == {"max_num_seqs": 16}
 
 
+def test_a_seat_that_stays_free_for_a_long_step_still_shows_them():
+    """As a page with long prefill steps shows it: each finished request is missing until the step after has run."""
+    assert inferred(state_of({**QUEUED, "running": [16, 15, 16, 15, 16, 15, 15, 16, 16]})) == {"max_num_seqs": 16}
+
+
 def test_what_is_known_is_not_inferred():
     assert inferred(state_of(QUEUED, argv=("--max-num-seqs", "32"))) == {}
 
@@ -31,10 +36,11 @@ def test_what_is_known_is_not_inferred():
         {**QUEUED, "kv": 0.99},  # short of blocks, running is flat at what fits
         {**QUEUED, "preemptions": 1.0},
         {**QUEUED, "running": [16, 9, 12, 14, 11]},
+        {**QUEUED, "running": [15, 15, 16, 14, 15]},
         {**QUEUED, "seconds": 5},
         {**QUEUED, "running": 0},
     ],
-    ids=["nobody waits", "no blocks", "preemptions", "running moves", "too short", "nobody runs"],
+    ids=["nobody waits", "no blocks", "preemptions", "running moves", "the highest is rare", "too short", "nobody runs"],
 )
 def test_what_is_no_seat_cap(phase):
     assert inferred(state_of(phase)) == {}
