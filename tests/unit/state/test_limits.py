@@ -40,7 +40,15 @@ def test_what_is_known_is_not_inferred():
         {**QUEUED, "seconds": 5},
         {**QUEUED, "running": 0},
     ],
-    ids=["nobody waits", "no blocks", "preemptions", "running moves", "the highest is rare", "too short", "nobody runs"],
+    ids=[
+        "nobody waits",
+        "no blocks",
+        "preemptions",
+        "running moves",
+        "the highest is rare",
+        "too short",
+        "nobody runs",
+    ],
 )
 def test_what_is_no_seat_cap(phase):
     assert inferred(state_of(phase)) == {}
