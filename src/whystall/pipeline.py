@@ -11,7 +11,6 @@ from whystall.causes.counterfactual import reproduce
 from whystall.causes.judge import judge, worst
 from whystall.causes.notices import notices_of
 from whystall.emulator.engine.profile import StepProfile
-from whystall.errors import NotMetrics, TooLittleData
 from whystall.evidence.baseline import Baseline, baselines, known_of
 from whystall.evidence.comparison import compare_engines
 from whystall.model.comparison import Comparison
@@ -24,15 +23,9 @@ from whystall.profiles.figures import TraceFigures
 from whystall.remedies.choose import remedies
 from whystall.remedies.whatif import WhatIfAsked, predict_remedies, what_if
 from whystall.reports.finding import Finding
-from whystall.sources.changes import asked, shifts
-from whystall.sources.configuration import blocks_by_engine, read_configuration
-from whystall.sources.dialects import quantity
 from whystall.sources.live.mixed import require_one_server
-from whystall.sources.log import read_events, read_iterations, within
-from whystall.sources.starts import since, starts
-from whystall.state.engine import engine_states
 from whystall.state.memory import gpu_memory
-from whystall.state.silent import silent_state
+from whystall.state.recorded import states_of
 from whystall.state.timeline import timeline
 
 
@@ -116,48 +109,3 @@ def baselines_of(recording: Recording, slo: Slo | None = None) -> list[Baseline]
 def compare(a: Recording, b: Recording) -> Comparison:
     """What differs between two recordings, and what changed first. Raises what :func:`states_of` raises of either."""
     return compare_engines(states_of(a), states_of(b), (a.target.text, b.target.text))
-
-
-def states_of(recording: Recording) -> list[EngineState]:
-    """The states of the recording's engines. Raises where there is nothing to make one of."""
-    if not len(recording.metrics.times):
-        return [_silent(recording)]
-    _require_engine(recording)
-    start, end = asked(recording)
-    window = within(recording.log, start, end)
-    return engine_states(
-        recording,
-        read_configuration(recording),
-        events=read_events(window),
-        iterations=read_iterations(window),
-        blocks=blocks_by_engine(recording),
-        starts=starts(recording.log, end),
-        shifts=shifts(recording),
-    )
-
-
-def _silent(recording: Recording) -> EngineState:
-    """The state of a server that gave no page at all, from its log or a comparison. Raises where there is neither."""
-    begun = starts(recording.log, asked(recording)[1]) if recording.metrics.failed else ()
-    events = read_events(since(recording.log, begun))
-    if not events and not recording.contrasts:
-        raise _nothing_scraped(recording)
-    return silent_state(recording, read_configuration(recording), events, begun)
-
-
-def _require_engine(recording: Recording) -> None:
-    known = [found for key in recording.metrics.keys if (found := quantity(key.name)) is not None]
-    if not any(found.name == "num_requests_running" for found in known):
-        raise NotMetrics(
-            f"{recording.target.text} serves metrics, but none of a vLLM or SGLang engine (no num_requests_running)",
-            "Check the port; with --disable-log-stats vLLM serves no engine metrics at all.",
-        )
-
-
-def _nothing_scraped(recording: Recording) -> TooLittleData:
-    failed = recording.metrics.failed
-    why = f"; the last error was {failed[-1].error}" if failed else ""
-    return TooLittleData(
-        f"{recording.target.text} gave no metrics page in {len(failed)} attempts{why}",
-        "Check that the server answers GET /metrics, then look for longer (--for 60s).",
-    )

@@ -7,12 +7,12 @@ from collections.abc import Awaitable, Callable
 
 import numpy as np
 
-from whystall import pipeline
 from whystall.model.engine_state import EngineState, Floats, HistogramDelta
 from whystall.model.recording import Recording
 from whystall.model.slo import Slo
 from whystall.model.trial import Metric, TrialArm
 from whystall.state.histograms import mean_of, quantile_of
+from whystall.state.recorded import states_of
 from whystall.trials.blocks import BlockResult
 from whystall.trials.load.trace import Trace
 
@@ -63,7 +63,7 @@ class ObservedArm:
 
 def seen_block(recording: Recording) -> SeenBlock:
     """What the counters of all engines say of the window; None where too few requests ended in it."""
-    states = pipeline.states_of(recording)
+    states = states_of(recording)
     seconds = float(recording.metrics.times[-1] - recording.metrics.times[0])
     finished = sum(_total(state.finished) for state in states)
     failed = sum(_total(state.http_errors) + _total(state.rejections) for state in states)

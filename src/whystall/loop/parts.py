@@ -14,6 +14,7 @@ from whystall.model.slo import Slo
 from whystall.model.trial import Trial
 from whystall.remedies.whatif.prediction import predict_remedies
 from whystall.reports.finding import Finding
+from whystall.state.recorded import states_of
 
 from .switch import Switch
 
@@ -79,7 +80,7 @@ def optimizer(slo: Slo | None = None) -> Optimizer:
     def choose(recording: Recording, diagnosis: Diagnosis) -> tuple[Remedy, ...]:
         if any(remedy.prediction is not None for remedy in diagnosis.remedies):
             return diagnosis.remedies
-        states = pipeline.states_of(recording)
+        states = states_of(recording)
         state = next((state for state in states if state.engine == diagnosis.engine), states[0])
         return predict_remedies(diagnosis, state, slo=slo)
 

@@ -16,11 +16,11 @@ from whystall.model.engine_state import EngineState
 from whystall.model.prediction import WhatIf
 from whystall.model.recording import Recording
 from whystall.model.slo import Slo
-from whystall.pipeline import states_of
 from whystall.remedies.whatif import asked_of
 from whystall.remedies.whatif.controls import assumptions, controls
 from whystall.remedies.whatif.play import DRAWS
 from whystall.remedies.whatif.prediction import Stage, answers, require_start, stage_of
+from whystall.state.recorded import states_of
 
 from .api_answers import answered, refused, require_own_page
 from .side_process import SideProcess
@@ -116,7 +116,7 @@ async def read_asked(request: web.Request) -> Asked:
 
 
 def form_of(engine: str, window: EngineWindow) -> WhatIfForm:
-    """What can be asked of the engine. Raises what :func:`whystall.pipeline.states_of` raises."""
+    """What can be asked of the engine. Raises what :func:`whystall.state.recorded.states_of` raises."""
     return WhatIfForm(engine, controls(_state(window).configuration), assumptions())
 
 
