@@ -37,7 +37,7 @@ from whystall.pipeline import diagnose, states_of
 from whystall.remedies.whatif import WhatIfAsked
 from whystall.remedies.whatif.play import figures
 from whystall.remedies.whatif.prediction import predict, stage_of
-from whystall.remedies.whatif.verdict import EFFECT, FELT_S, MARGIN
+from whystall.remedies.whatif.verdict import EFFECT, FELT_S, MARGIN, PAUSE_S
 from whystall.sources.files.recording import read_recording
 from whystall.state.histograms import mean_of
 
@@ -199,7 +199,9 @@ def row(fault: str, found: Prediction, a: dict[str, float], b: dict[str, float])
             math.log(max(1 + v, 1e-4)) for v in (metric.relative.low, metric.relative.mid, metric.relative.high)
         )
         metrics[name] = {"truth": truth, "low": low, "mid": mid, "high": high, "in": low <= truth <= high}
-    harm = [m for m in EFFECT if m in a and _worse(m, a[m], b[m])]
+    # Slower tokens of requests that end sooner are a price (whystall.trials.price), unless a gap is a wait of its own.
+    price = b["e2e_p95"] < a["e2e_p95"] * (1 - EFFECT["e2e_p95"]) and b["itl_p95"] < PAUSE_S
+    harm = [m for m in EFFECT if m in a and _worse(m, a[m], b[m]) and not (price and m in ("itl_mean", "itl_p95"))]
     return {"fault": fault, "change": found.change, "advice": found.advice, "metrics": metrics, "harm": harm}
 
 

@@ -19,7 +19,6 @@ from whystall.emulator.engine.workload import LengthClass
 from whystall.loop.diagnoser import AutoPerformanceDiagnoser
 from whystall.loop.opening import LoopConfig
 from whystall.model.fix import Fix
-from whystall.model.slo import Slo
 from whystall.trials.actuators.choose import kept_at
 from whystall.trials.actuators.managed import PROGRAM_VARIABLE, vllm_server
 from whystall.trials.actuators.process import KeptProcess
@@ -88,7 +87,6 @@ async def test_found_fixed_proven_and_undone(server: KeptProcess, cause: str, tm
         state=state,
         block_s=20,
         budget_s=3600,
-        slo=Slo(ttft_p95_s=3.0, itl_p95_s=1.0, e2e_p95_s=30.0),  # two cores: a larger batch is felt in every token
     )
     subject = AutoPerformanceDiagnoser(server.server.url, config, say=print)
     begun = time.time()

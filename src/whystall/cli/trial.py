@@ -23,7 +23,7 @@ from whystall.trials.load.plan import LoadPlan
 from whystall.trials.metrics import METRICS
 from whystall.trials.results.comparison import compare_results
 from whystall.trials.results.files import read_result
-from whystall.trials.rules import Goal, Rules, floors_of
+from whystall.trials.rules import Goal, Rules, floors_of, promised_by
 from whystall.trials.trial import TrialSpec, run_trial
 
 from .loading import SEND_LOAD, allow_load, load_options
@@ -126,6 +126,7 @@ def _spec(plan: LoadPlan, slo: Slo | None, budget_s: float, metric: Metric, give
         minimum_effect=given["minimum_effect"],
         demand_guards=given["guards"] == "demand",
         floors=floors_of(slo) if slo is not None else None,
+        promised=promised_by(slo),
     )
     return TrialSpec(plan=plan, rules=rules, slo=slo, budget_s=budget_s, block_s=given["block_s"], seed=given["seed"])
 

@@ -10,11 +10,13 @@ from whystall.model.slo import Slo
 from whystall.model.text import Text
 from whystall.model.trial import Block, Metric
 from whystall.trials.metrics import METRICS
+from whystall.trials.price import PAUSE_S
 from whystall.trials.rules import FELT
 
 # A block beside another of the same server differs by a few percent under the same requests and by up to a fifth under
 # the users' own (method.md section 3, sd of the log ratio .02 to .11); half as much again is no noise.
 PLAIN = math.log(1.5)
+_DIFFER = math.log(1.2)
 _ERRORS = 0.02  # more of all requests fail: method.md's one point, in a single block of some fifty requests
 _WATCHED: tuple[Metric, ...] = ("e2e_mean", "ttft_mean", "itl_mean", "tokens_per_s")
 # Below these nobody feels it (DESIGN.md section 2).
@@ -23,7 +25,9 @@ _WORSE = Text(
     "{metric} is {by:.0%} worse in one block, {a:.3g} to {b:.3g} {unit}",
     "{metric}在一个区块内变差 {by:.0%}：{a:.3g} → {b:.3g} {unit}",
 )
-_FAILING = Text("{b:.1%} of a block's requests fail, {a:.1%} before", "区块内 {b:.1%} 的请求失败，此前 {a:.1%}")
+_FAILING = Text(
+    "{b:.1%} of a block's requests fail{why}, {a:.1%} before", "区块内 {b:.1%} 的请求失败{why}，此前 {a:.1%}"
+)
 Stop = Callable[[Block, Block], Text | None]
 
 
@@ -47,11 +51,20 @@ def first_harm(prediction: Prediction | None, slo: Slo | None = None) -> Stop:
     def stop(before: Block, after: Block) -> Text | None:
         failed = [block.failed / max(block.requests, 1) for block in (before, after)]
         if failed[1] - failed[0] > _ERRORS:
-            return _FAILING.format(a=failed[0], b=failed[1])
-        found = (_worse(metric, before, after, prediction, floors.get(metric, 0.0)) for metric in _WATCHED)
+            return _FAILING.format(a=failed[0], b=failed[1], why=f" ({after.error})" if after.error else "")
+        watched = (metric for metric in _WATCHED if metric != "itl_mean" or not _outweighed(before, after, slo))
+        found = (_worse(metric, before, after, prediction, floors.get(metric, 0.0)) for metric in watched)
         return next((text for text in found if text), None)
 
     return stop
+
+
+def _outweighed(before: Block, after: Block, slo: Slo | None) -> bool:
+    """Whether gaps between tokens are a price at most: whole requests take plainly less time, and no gap is a pause."""
+    a, b, gap = before.figures.get("e2e_mean"), after.figures.get("e2e_mean"), after.figures.get("itl_mean")
+    if not a or not b or gap is None or (slo is not None and slo.itl_p95_s is not None):
+        return False
+    return math.log(a / b) > _DIFFER and gap < PAUSE_S
 
 
 def _worse(metric: Metric, before: Block, after: Block, prediction: Prediction | None, floor: float) -> Text | None:

@@ -16,7 +16,7 @@ from whystall.trials.blocks import BlockResult
 from whystall.trials.live_arm import live_arm
 from whystall.trials.load.plan import LoadPlan
 from whystall.trials.load.trace import Trace
-from whystall.trials.rules import Rules, floors_of
+from whystall.trials.rules import Rules, floors_of, promised_by
 from whystall.trials.trial import Say, TrialSpec, run_trial
 
 from .decision import primary_of
@@ -97,7 +97,10 @@ class WatchingVerifier:
         spec = spec_of(LoadPlan(rate=1.0), remedy, limits)  # what a trace would be: only its length counts
         floors = floors_of_means(self.limits.slo) | (spec.rules.floors or {})
         primary = primary_of(remedy.prediction, _EXACT)
-        rules = msgspec.structs.replace(spec.rules, primary=primary, guarded=_EXACT_GUARDS, floors=floors)
+        promised: tuple[Metric, ...] = ("itl_mean",) if self.limits.slo and self.limits.slo.itl_p95_s else ()
+        rules = msgspec.structs.replace(
+            spec.rules, primary=primary, guarded=_EXACT_GUARDS, floors=floors, promised=promised
+        )
         spec = msgspec.structs.replace(spec, rules=rules)
         trial = await run_trial(arms[0], arms[1], spec, self.say)
         return msgspec.structs.replace(trial, load=_OWN_LOAD)
@@ -109,6 +112,7 @@ def spec_of(plan: LoadPlan, remedy: Remedy, limits: TrialLimits) -> TrialSpec:
         primary=primary_of(remedy.prediction),
         restarts=True,
         floors=floors_of(limits.slo) if limits.slo is not None else None,
+        promised=promised_by(limits.slo),
     )
     return TrialSpec(
         plan=plan,

@@ -11,7 +11,7 @@ from .text import Text
 
 SCHEMA: Literal["whystall.trial/1"] = "whystall.trial/1"
 TrialVerdict = Literal["WIN", "HARM", "FUTILE", "INCONCLUSIVE"]
-GuardVerdict = Literal["holds", "harmed", "open"]
+GuardVerdict = Literal["holds", "harmed", "open", "outweighed"]
 ArmName = Literal["a", "b"]
 Scale = Literal["relative", "points"]
 Design = Literal["interleaved", "restarts", "single"]
@@ -63,8 +63,9 @@ class Guard(msgspec.Struct, frozen=True):
 
     ``harm_low`` to ``harm_high`` is the interval of how much worse it got, over 0 is worse. ``holds``: the whole
     interval is below the margin, so no regression is shown; ``harmed``: all of it is over half the margin;
-    ``open``: neither is shown, which is no proof that nothing happened. Values below ``floor`` are not told apart:
-    nobody feels them, or the SLO allows them.
+    ``open``: neither is shown, which is no proof that nothing happened; ``outweighed``: tokens are, or may be, further
+    apart, and every token of an answer still comes sooner, since whole requests are shown to. Values below ``floor`` are
+    not told apart: nobody feels them, or the SLO allows them.
     """
 
     metric: Metric
@@ -79,7 +80,10 @@ class Guard(msgspec.Struct, frozen=True):
 
 
 class Block(msgspec.Struct, frozen=True):
-    """One arm's turn: what was sent to it, and what its requests saw, over ``seconds`` of the target's time."""
+    """One arm's turn: what was sent to it, and what its requests saw, over ``seconds`` of the target's time.
+
+    ``error`` names what most of the failed requests met.
+    """
 
     pair: int
     arm: ArmName
@@ -88,6 +92,7 @@ class Block(msgspec.Struct, frozen=True):
     requests: int
     failed: int
     figures: dict[Metric, float | None]
+    error: str = ""
 
 
 class WarmUp(msgspec.Struct, frozen=True):

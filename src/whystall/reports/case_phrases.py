@@ -105,6 +105,7 @@ CASE_PHRASES: dict[str, Text] = {
     "guard_holds": Text("✔ no regression", "✔ 无退化"),
     "guard_harmed": Text("✘ harmed", "✘ 受损"),
     "guard_open": Text("– not shown either way", "– 未能判定"),
+    "guard_outweighed": Text("± outweighed: every token comes sooner", "± 得大于失：每个 token 都更早到达"),
     "pm_margin": Text("Margin", "容限"),
     "pm_worse_by": Text("Worse by", "变差幅度"),
     "pm_actions": Text("Actions", "后续行动"),

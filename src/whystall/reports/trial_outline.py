@@ -21,11 +21,13 @@ _GUARDS: dict[GuardVerdict, Text] = {
     "holds": Text("holds", "成立"),
     "harmed": Text("harmed", "受损"),
     "open": Text("not shown", "未证明"),
+    "outweighed": Text("outweighed", "得大于失"),
 }
 _COUNTED: dict[GuardVerdict, Text] = {
     "holds": Text("{n} hold", "{n} 项成立"),
     "harmed": Text("{n} harmed ({names})", "{n} 项受损（{names}）"),
     "open": Text("{n} not shown ({names})", "{n} 项未证明（{names}）"),
+    "outweighed": Text("{n} outweighed ({names})", "{n} 项得大于失（{names}）"),
 }
 _HEADLINE = Text("{verdict}: {because}", "{verdict}：{because}")
 _COMPARED = Text(

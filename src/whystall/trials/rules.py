@@ -17,6 +17,7 @@ from whystall.model.text import Text
 from whystall.model.trial import Block, Effect, Guard, GuardVerdict, Metric, TrialVerdict
 
 from .metrics import GUARDED, METRICS, change, least_gain, shown, worse_by
+from .price import is_price, price_of
 from .sequential import Interval, confidence_sequence, probability_of_gain
 
 # What a user can feel, as DESIGN.md section 2 has it: without this every batch that grows because a queue went away,
@@ -26,6 +27,15 @@ FELT: dict[Metric, float] = {"ttft_p50": 0.2, "ttft_p95": 0.2, "itl_p50": 0.025,
 
 def floors_of(slo: Slo) -> dict[Metric, float]:
     """Where an SLO promises a bound, whatever is below it is as promised; where it does not, what nobody feels."""
+    return FELT | _bounds_of(slo)
+
+
+def promised_by(slo: Slo | None) -> tuple[Metric, ...]:
+    """The guards that an SLO has a bound for: to break it is harm, whatever it bought."""
+    return tuple(_bounds_of(slo)) if slo is not None else ()
+
+
+def _bounds_of(slo: Slo) -> dict[Metric, float]:
     promised: dict[Metric, float | None] = {
         "ttft_p50": slo.ttft_p95_s,
         "ttft_p95": slo.ttft_p95_s,
@@ -33,7 +43,7 @@ def floors_of(slo: Slo) -> dict[Metric, float]:
         "itl_p95": slo.itl_p95_s,
         "e2e_p95": slo.e2e_p95_s,
     }
-    return FELT | {metric: bound for metric, bound in promised.items() if bound is not None}
+    return {metric: bound for metric, bound in promised.items() if bound is not None}
 
 
 Goal = Literal["improve", "no-regression"]
@@ -53,7 +63,8 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     ``demand_guards``: a WIN waits until every guard holds; without it, until none is harmed.
     ``floors``: guards' values below it are not told apart: nobody feels them, or the SLO allows them (see
     :func:`floors_of`). ``guarded``: the metrics that must not get worse. ``floors`` None takes what nobody feels for
-    ``improve``, and no floor for ``no-regression``.
+    ``improve``, and no floor for ``no-regression``. ``promised``: guards that nothing outweighs (see
+    :func:`promised_by` and :mod:`~whystall.trials.price`); for ``no-regression`` nothing outweighs any.
     """
 
     primary: Metric = "e2e_mean"
@@ -64,6 +75,7 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     demand_guards: bool = True
     floors: dict[Metric, float] | None = None
     guarded: tuple[Metric, ...] = GUARDED
+    promised: tuple[Metric, ...] = ()
 
     def floor(self, metric: Metric) -> float | None:
         """Below which a guard's values are the same."""
@@ -98,8 +110,9 @@ def judge(pairs: Sequence[Pair], rules: Rules, *, total: int | None = None) -> J
     HARM comes before WIN, so that a gain never hides what it costs.
     """
     effects = tuple(effect for metric in METRICS if (effect := _effect(pairs, metric, rules)) is not None)
-    guards = tuple(guard for metric in rules.guarded if (guard := _guard(pairs, metric, rules)) is not None)
-    found = _harm(pairs, guards, rules) or _gain(pairs, guards, rules) or _futile(pairs, guards, rules, total)
+    found_guards = (guard for metric in rules.guarded if (guard := _guard(pairs, metric, rules)) is not None)
+    guards = tuple(_weighed(guard, pairs, rules) for guard in found_guards)
+    found = _harm(pairs, guards, rules) or _gain(pairs, guards, effects, rules) or _futile(pairs, guards, rules, total)
     verdict, because = found or (None, _open(pairs, guards, rules))
     return Judgement(verdict, because, effects, guards)
 
@@ -159,6 +172,16 @@ def _guard(pairs: Sequence[Pair], metric: Metric, rules: Rules) -> Guard | None:
     return Guard(metric, margin, verdict, entry.scale, low, mid, high, harm.n, floor)
 
 
+def _weighed(guard: Guard, pairs: Sequence[Pair], rules: Rules) -> Guard:
+    """A guard that is not shown to hold, with what it bought in the other scale."""
+    if guard.verdict == "holds" or rules.goal != "improve":
+        return guard
+    e2e = confidence_sequence(gains(pairs, "e2e_mean"), rules.alpha, rules.least_pairs)
+    if not is_price(guard.metric, _own(pairs, guard.metric, 1), e2e, rules.promised):
+        return guard
+    return msgspec.structs.replace(guard, verdict="outweighed")
+
+
 def _either_way(seen: Interval) -> Interval:
     """How far from no change, whichever way."""
     inside = seen.low <= 0 <= seen.high
@@ -206,13 +229,14 @@ def _won(pairs: Sequence[Pair], rules: Rules) -> bool:
 
 def unproven(guards: Sequence[Guard], rules: Rules) -> list[Guard]:
     """Guards that are not shown to hold; of a metric that won there is nothing to show."""
-    return [guard for guard in guards if guard.verdict != "holds" and guard.metric != rules.primary]
+    return [guard for guard in guards if guard.verdict in ("harmed", "open") and guard.metric != rules.primary]
 
 
-def _gain(pairs: Sequence[Pair], guards: Sequence[Guard], rules: Rules) -> _Found:
+def _gain(pairs: Sequence[Pair], guards: Sequence[Guard], effects: Sequence[Effect], rules: Rules) -> _Found:
     if not _won(pairs, rules) or (rules.demand_guards and unproven(guards, rules)):
         return None
-    return "WIN", _measured(pairs, rules)
+    measured, price = _measured(pairs, rules), price_of(effects)
+    return "WIN", Text("{a}{b}", "{a}{b}").format(a=measured, b=price) if price is not None else measured
 
 
 def _measured(pairs: Sequence[Pair], rules: Rules) -> Text:

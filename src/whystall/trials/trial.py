@@ -159,7 +159,7 @@ class _Run:
         self._spend(result.seconds + result.drained_s)
         figures = result.figures(self.head_s, self.spec.slo)
         failed = int(result.failed.sum())
-        block = Block(pair, name, result.started, result.seconds, result.requests, failed, figures)
+        block = Block(pair, name, result.started, result.seconds, result.requests, failed, figures, result.error)
         self.blocks.append(block)
         self._stop_at_plain_harm(block)
         return block

@@ -54,3 +54,11 @@ def test_what_was_promised_is_no_harm() -> None:
     assert first_harm(None)(block("a"), after) is not None
     assert first_harm(None, Slo(e2e_p95_s=10.0))(block("a"), after) is None
     assert first_harm(None, Slo(ttft_p95_s=10.0))(block("a"), after) is not None
+
+
+def test_slower_tokens_of_answers_that_are_there_plainly_sooner_end_nothing() -> None:
+    slower = block("b", itl_mean=0.09, e2e_mean=1.0)
+    assert first_harm(None)(block("a"), slower) is None
+    assert first_harm(None)(block("a"), block("b", itl_mean=0.09, e2e_mean=1.8)) is not None
+    assert first_harm(None)(block("a"), block("b", itl_mean=0.25, e2e_mean=1.0)) is not None  # a pause
+    assert first_harm(None, Slo(itl_p95_s=0.05))(block("a"), slower) is not None

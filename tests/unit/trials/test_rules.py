@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from whystall.model.slo import Slo
 from whystall.model.trial import ArmName, Block, Metric
 from whystall.trials.metrics import GUARDED, METRICS
-from whystall.trials.rules import Pair, Rules, bounds, floors_of, judge
+from whystall.trials.rules import Pair, Rules, bounds, floors_of, judge, promised_by
 
 PLAIN: dict[Metric, float | None] = {
     "ttft_p50": 0.4,
@@ -125,12 +125,35 @@ def test_few_requests_bound_few_errors_out() -> None:
 
 def test_what_nobody_feels_is_no_harm_and_what_was_promised_is_none_either() -> None:
     slower = {"itl_p50": 1.3, "itl_p95": 1.3}
-    assert judge(pairs(6, e2e_mean=0.5, e2e_p95=0.5, **slower), Rules()).verdict == "HARM"
+    assert judge(pairs(6, ttft_p50=0.8, **slower), Rules(primary="ttft_p50")).verdict == "HARM"
     promised = Rules(floors=floors_of(Slo.parse("itl_p95=100ms")))
     found = judge(pairs(6, e2e_mean=0.5, e2e_p95=0.5, **slower), promised)
     assert found.verdict == "WIN"
     guard = next(g for g in found.guards if g.metric == "itl_p95")
     assert (guard.verdict, guard.floor) == ("holds", 0.1)
+
+
+def test_slower_tokens_of_an_answer_that_is_there_sooner_are_a_price_and_said() -> None:
+    slower = {"itl_p50": 1.3, "itl_p95": 1.3}
+    found = judge(pairs(6, e2e_mean=0.5, e2e_p95=0.5, **slower), Rules())
+    assert found.verdict == "WIN"
+    assert {g.metric for g in found.guards if g.verdict == "outweighed"} == {"itl_p50", "itl_p95"}
+    assert found.because.en.endswith("; price: median ITL 30 to 39 ms")
+    assert "代价：ITL 中位数 30 → 39 毫秒" in found.because.zh
+
+
+def test_gaps_that_are_pauses_or_break_a_promise_or_a_regression_asked_about_are_outweighed_by_nothing() -> None:
+    sooner = {"e2e_mean": 0.5, "e2e_p95": 0.5}
+    assert judge(pairs(6, **sooner, itl_p95=5.0), Rules()).verdict == "HARM"
+    slo = Slo.parse("itl_p95=55ms")
+    promised = Rules(floors=floors_of(slo), promised=promised_by(slo))
+    assert judge(pairs(6, **sooner, itl_p95=1.3), promised).verdict == "HARM"
+    assert judge(pairs(6, **sooner, itl_p95=1.3), Rules(goal="no-regression")).verdict == "HARM"
+
+
+def test_slower_tokens_that_buy_too_little_are_harm() -> None:
+    for e2e in (1.0, 0.97, 1.1):
+        assert judge(pairs(6, ttft_p50=0.5, itl_p95=1.3, e2e_mean=e2e), Rules(primary="ttft_p50")).verdict == "HARM"
 
 
 def test_a_restart_asks_for_twice_the_effect() -> None:

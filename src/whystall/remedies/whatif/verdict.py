@@ -57,6 +57,7 @@ MARGIN: dict[Metric, float] = {**EFFECT, "tokens_per_s": 0.05, "goodput": 0.05}
 # Below this nobody feels it (DESIGN, SLO), so it is neither harm nor gain. End to end: a change by that much.
 FELT_S: dict[Metric, float] = {"ttft_mean": 0.2, "ttft_p95": 0.2, "itl_mean": 0.025, "itl_p95": 0.025}
 FELT_E2E_S = 0.2
+PAUSE_S = 0.2  # a gap between tokens that is a wait of its own (whystall.trials.price)
 
 
 class Samples(msgspec.Struct, frozen=True):
@@ -174,8 +175,19 @@ def judged(samples: Mapping[Metric, Samples], slo: Slo | None) -> tuple[float, f
             harms[metric] = _better(metric, after, now, MARGIN[metric]) & _felt(metric, after, now, slo)
     if not meets:
         return 0.0, 0.0, ()
+    price = _is_price(samples, count, slo)
+    harms |= {metric: harms[metric] & ~price for metric in ("itl_mean", "itl_p95") if metric in harms}
     bad = tuple(metric for metric, harm in harms.items() if harm.mean() > RECOMMEND_HARM)
     return float(np.any(meets, axis=0).mean()), float(np.any(list(harms.values()), axis=0).mean()), bad
+
+
+def _is_price(samples: Mapping[Metric, Samples], count: int, slo: Slo | None) -> NDArray[np.bool_]:
+    """Where tokens that come slower are outweighed, as a trial has it: whole requests end sooner by what counts, so each
+    token comes sooner, no gap is a wait of its own, and none was promised to be shorter."""
+    if (slo is not None and slo.itl_p95_s is not None) or not {"e2e_p95", "itl_p95"} <= samples.keys():
+        return np.zeros(count, dtype=bool)
+    e2e, gap = samples["e2e_p95"], samples["itl_p95"].after[:count]
+    return _better("e2e_p95", e2e.now[:count], e2e.after[:count], EFFECT["e2e_p95"]) & (gap < PAUSE_S)
 
 
 def _better(metric: Metric, now: Floats, after: Floats, by: float) -> NDArray[np.bool_]:

@@ -230,6 +230,7 @@ const WORDS = {
   guard_holds: ["✔ holds", "✔ 成立"],
   guard_harmed: ["✘ harmed", "✘ 受损"],
   guard_open: ["? not shown", "? 未证明"],
+  guard_outweighed: ["± outweighed", "± 得大于失"],
   trial_WIN: ["WIN", "胜出 (WIN)"],
   trial_HARM: ["HARM", "有害 (HARM)"],
   trial_FUTILE: ["FUTILE", "无差别 (FUTILE)"],

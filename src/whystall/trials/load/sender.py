@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator
-from types import TracebackType
+from types import SimpleNamespace, TracebackType
 
 import aiohttp
 import msgspec
@@ -23,6 +23,8 @@ from .trace import Trace
 
 _LONGEST_LINE = 2**20
 _MAX_OPEN = 20_000  # requests under way at once; above that our own sockets run out
+# vLLM's front end closes a connection that was idle for 5 s: one that is nearly as old may close under the next request.
+_KEEP_ALIVE_S = 2.0
 Sink = Callable[[Exchange], None]
 
 
@@ -67,7 +69,8 @@ class Sender:
             headers["Authorization"] = f"Bearer {access.token}"
         self._client = aiohttp.ClientSession(
             headers=headers,
-            connector=aiohttp.TCPConnector(limit=0, ssl=tls_context(access)),
+            connector=aiohttp.TCPConnector(limit=0, ssl=tls_context(access), keepalive_timeout=_KEEP_ALIVE_S),
+            trace_configs=[_noting_reuse()],
             timeout=aiohttp.ClientTimeout(total=self.target.timeout_s),
             read_bufsize=_LONGEST_LINE,
             trust_env=False,
@@ -161,6 +164,10 @@ class Sender:
         cut = True
         try:
             error = await self._post(ask.body, stream)
+            # That the server had hung up on an idle connection says nothing of how it serves: on the next, in the end a
+            # new one, as each such connection is gone then.
+            while stream.went_stale:
+                error = await self._post(ask.body, stream)
             cut = False
         finally:
             sink(
@@ -179,13 +186,28 @@ class Sender:
     async def _post(self, body: bytes, stream: _Stream) -> str | None:
         """Send and read to the end. What goes wrong is data: its short name."""
         assert self._client is not None, "enter the sender first"
+        stream.reused = stream.went_stale = False
+        url = f"{self.target.base}/v1/completions"
         try:
-            async with self._client.post(f"{self.target.base}/v1/completions", data=body) as answer:
+            async with self._client.post(url, data=body, trace_request_ctx=stream) as answer:
                 if answer.status != 200:
                     return f"http {answer.status}"
                 return await stream.read(answer)
         except (aiohttp.ClientError, HttpProcessingError, TimeoutError, OSError, ValueError) as failure:
+            hung_up = isinstance(failure, aiohttp.ServerDisconnectedError | aiohttp.ClientOSError)
+            stream.went_stale = stream.reused and hung_up and not stream.chunks
             return type(failure).__name__
+
+
+def _noting_reuse() -> aiohttp.TraceConfig:
+    """Tells each request's stream whether it went out on a connection that was there before."""
+
+    async def note(_client: aiohttp.ClientSession, context: SimpleNamespace, _params: object) -> None:
+        context.trace_request_ctx.reused = True
+
+    config = aiohttp.TraceConfig()
+    config.on_connection_reuseconn.append(note)
+    return config
 
 
 class _Usage(msgspec.Struct):
@@ -205,6 +227,8 @@ class _Stream:
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
         self.chunks: list[float] = []
+        self.reused = False  # it went out on a connection that was there before,
+        self.went_stale = False  # on which the server had hung up
         self._usage: _Usage | None = None
 
     async def read(self, answer: aiohttp.ClientResponse) -> str | None:

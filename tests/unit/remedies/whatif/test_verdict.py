@@ -53,10 +53,19 @@ def test_what_nobody_feels_is_no_harm():
 
 
 def test_a_worse_tail_is_harm_and_named():
-    _, harm, harmed = judged(samples(run(0.3, itl_p95=0.09)), None)
+    _, harm, harmed = judged(samples(run(itl_p95=0.09)), None)
     assert harm > 0.95
-    assert harmed == ("itl_p95",)
+    assert "itl_p95" in harmed
     assert "itl_p95" in reason(1.0, harm, harmed).zh
+
+
+def test_slower_tokens_of_requests_that_end_sooner_are_a_price_and_no_harm():
+    slower = samples(run(0.3, itl_mean=0.04, itl_p95=0.09))
+    meets, harm, harmed = judged(slower, None)
+    assert advice(meets, harm) == "recommend"
+    assert harmed == ()
+    assert judged(slower, Slo(itl_p95_s=0.05))[1] > 0.9  # promised
+    assert judged(samples(run(0.3, itl_p95=0.9)), None)[1] > 0.9  # a pause
 
 
 def test_a_window_that_is_not_reproduced_widens_the_interval():

@@ -117,3 +117,42 @@ async def test_a_closed_loop_has_as_many_under_way_as_clients() -> None:
     seen = await sent(slow, trace)
     assert most == 3
     assert len(seen) > 6
+
+
+async def test_a_connection_that_the_server_hung_up_on_meanwhile_is_no_failure() -> None:
+    """One byte of the second request on the first connection, and the server closes it without an answer."""
+    connections: list[int] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connections.append(0)
+        while await reader.read(65536):
+            connections[-1] += 1
+            if len(connections) == 1 and connections[0] == 2:
+                break
+            body = PIECE + b"\n\ndata: [DONE]\n\n"
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+        writer.close()
+
+    listening = await asyncio.start_server(serve, "127.0.0.1", 0)
+    url = "http://{}:{}".format(*listening.sockets[0].getsockname()[:2])
+    seen: list[Exchange] = []
+    two = Trace(seconds=0.4, arrivals=(Arrival(0.0, 12, 5), Arrival(0.3, 12, 5)))
+    async with listening, Sender(LoadTarget(url, "m")) as sender:
+        await sender.play(two, seen.append)
+        await sender.drain(5.0)
+    assert [one.error for one in seen] == [None, None]
+    assert connections == [2, 1]
+
+
+async def test_a_server_that_answers_nothing_at_all_has_failed() -> None:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(65536)
+        writer.close()
+
+    listening = await asyncio.start_server(serve, "127.0.0.1", 0)
+    url = "http://{}:{}".format(*listening.sockets[0].getsockname()[:2])
+    seen: list[Exchange] = []
+    async with listening, Sender(LoadTarget(url, "m")) as sender:
+        await sender.play(ONE, seen.append)
+        await sender.drain(5.0)
+    assert [one.error for one in seen] == ["ServerDisconnectedError"]
