@@ -6,7 +6,7 @@ collects, diagnoses, predicts, changes, proves under the target's own load and k
 once more without drift, both ways: worse there by more than a guard's margin is harm. With ``--equal`` both arms are the
 same, under the same drift: every WIN is a false one. Emulated accuracy is no real accuracy.
 
-    python benchmarks/accuracy/loops.py [--loops 400] [--equal 200] [--jobs 2] [--seed 1]
+    python benchmarks/accuracy/loops.py [--loops 400] [--equal 200] [--jobs 2] [--seed 1] [--rows FILE]
 
 Appends a line to ``benchmarks/results/loops.jsonl``.
 """
@@ -21,6 +21,7 @@ import random
 import subprocess
 import tempfile
 import time
+from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -227,25 +228,50 @@ def main() -> int:
     parser.add_argument("--equal", type=int, default=200)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument(
+        "--rows", type=Path, help="Append every loop there as it ends, and leave out those that it has."
+    )
     asked = parser.parse_args()
-    begun = time.time()
-    rows, verdicts = [], dict[str, int]()
+    begun, had = time.time(), _had(asked.rows)
+    tasks = [("loop", n) for n in range(asked.loops)] + [("equal", n) for n in range(asked.equal)]
+    tasks = [task for task in tasks if (*task, asked.seed) not in had]
+    rows = list(had.values())
     with ProcessPoolExecutor(asked.jobs) as pool:
-        for number, row in enumerate(pool.map(one, range(asked.loops), [asked.seed] * asked.loops)):
+        for row in pool.map(_done, tasks, [asked.seed] * len(tasks)):
             rows.append(row)
-            print(number, json.dumps(row), flush=True)
-        for verdict in pool.map(equal, range(asked.equal), [asked.seed] * asked.equal):
-            verdicts[verdict] = verdicts.get(verdict, 0) + 1
-            print(verdict, flush=True)
-    result = {**summary(rows), "equal": verdicts, "false_wins": share_of(verdicts)}
-    by_scene = {scene.cause: summary([row for row in rows if row["scene"] == scene.cause]) for scene in SCENES}
+            print(json.dumps(row), flush=True)
+            if asked.rows:
+                with asked.rows.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(row) + "\n")
+    keep(rows, asked.seed, time.time() - begun)
+    return 0
+
+
+def _done(task: tuple[str, int], seed: int) -> dict[str, Any]:
+    kind, number = task
+    begun = time.process_time()
+    row = one(number, seed) if kind == "loop" else {"verdict": equal(number, seed)}
+    return {"kind": kind, "number": number, "seed": seed, **row, "cpu_s": round(time.process_time() - begun, 1)}
+
+
+def _had(file: Path | None) -> dict[tuple[str, int, int], dict[str, Any]]:
+    """The rows of a run that was cut short."""
+    rows = [json.loads(line) for line in file.read_text().splitlines()] if file and file.exists() else []
+    return {(row["kind"], row["number"], row["seed"]): row for row in rows}
+
+
+def keep(rows: list[dict[str, Any]], seed: int, seconds: float) -> None:
+    """Sum up, print, and append to the results."""
+    loops = [row for row in rows if row["kind"] == "loop"]
+    verdicts = dict(Counter(row["verdict"] for row in rows if row["kind"] == "equal"))
+    result = {**summary(loops), "equal": verdicts, "false_wins": share_of(verdicts)}
+    by_scene = {scene.cause: summary([row for row in loops if row["scene"] == scene.cause]) for scene in SCENES}
     show(result, by_scene)
     git = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
-    line = {"commit": git.stdout.strip(), "time": int(time.time()), "seed": asked.seed, **result, "scenes": by_scene}
-    line["seconds"] = round(time.time() - begun)
+    line = {"commit": git.stdout.strip(), "time": int(time.time()), "seed": seed, **result, "scenes": by_scene}
+    line["seconds"] = round(seconds)
     with (ROOT / "benchmarks" / "results" / "loops.jsonl").open("a", encoding="utf-8") as file:
         file.write(json.dumps(line) + "\n")
-    return 0
 
 
 def share_of(verdicts: dict[str, int]) -> float | None:
