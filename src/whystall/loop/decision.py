@@ -16,6 +16,7 @@ from whystall.model.trial import Effect, Metric, Trial
 
 # What a user feels, in the order in which one is taken where several would improve as surely.
 FELT: tuple[Metric, ...] = ("e2e_mean", "ttft_mean", "ttft_p95", "itl_p95", "itl_mean", "e2e_p95", "tokens_per_s")
+_TAILS = frozenset(("ttft_p95", "itl_p95", "e2e_p95"))
 _LOWER = frozenset(("e2e_mean", "ttft_mean", "ttft_p95", "itl_p95", "itl_mean", "e2e_p95"))
 
 # A trial in blocks with the way back ready is a canary: plain harm lasts for one block. What is likelier to harm than
@@ -83,11 +84,15 @@ def _because(remedy: Remedy) -> Text:
 
 
 def primary_of(prediction: Prediction | None, among: Sequence[Metric] = FELT) -> Metric:
-    """The metric on which the change is to be proven: the one whose predicted gain is surest, else the first."""
+    """The metric on which the change is to be proven: the one whose predicted gain shows soonest, else the first.
+
+    A pair's tails differ about twice as much as its means do without any change (method.md 3), so a gain in one is worth
+    half as much.
+    """
     best, gain = among[0], 0.0
     for metric in among:
         found = _predicted(prediction, metric)
-        if found is not None and (sure := _sure_gain(metric, found)) > 1.05 * gain:
+        if found is not None and (sure := _sure_gain(metric, found) / (2 if metric in _TAILS else 1)) > 1.05 * gain:
             best, gain = metric, sure
     return best
 

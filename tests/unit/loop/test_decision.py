@@ -51,6 +51,7 @@ def test_the_metric_is_the_surest_gain() -> None:
     assert primary_of(prediction(ttft_mean=(-0.99, 0.1), tokens_per_s=(0.5, 0.9))) == "tokens_per_s"
     assert primary_of(prediction(ttft_mean=(-0.9, -0.6), itl_p95=(-0.5, -0.4))) == "ttft_mean"
     assert primary_of(prediction(itl_p95=(-0.5, -0.4), itl_mean=(-0.3, -0.1)), ("e2e_mean", "itl_mean")) == "itl_mean"
+    assert primary_of(prediction(ttft_mean=(-0.8, -0.3), ttft_p95=(-0.8, -0.4))) == "ttft_mean"  # a tail shows later
     assert primary_of(None) == "e2e_mean"
     assert primary_of(prediction(ttft_mean=(0.1, 0.5))) == "e2e_mean"
 

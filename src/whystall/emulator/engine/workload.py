@@ -7,7 +7,7 @@ import json
 import random
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
-from itertools import count
+from itertools import accumulate, count
 from pathlib import Path
 
 import msgspec
@@ -85,6 +85,8 @@ class Load:
         self.numbers = count(1)
         self.sent: list[Request] = []
         self._clients: dict[Request, _Client] = {}
+        self._mix: Sequence[LengthClass] = ()
+        self._weights: list[float] = []
 
     def play(self, engine: Engine, phases: Sequence[Phase]) -> None:
         """Run ``engine`` from now through all phases."""
@@ -123,7 +125,7 @@ class Load:
 
     def draw(self, mix: Sequence[LengthClass], t: float) -> Arrival:
         """A request of ``mix`` that arrives at ``t``."""
-        chosen = self.random.choices(mix, weights=[c.share for c in mix])[0]
+        chosen = self.random.choices(mix, cum_weights=self._summed(mix))[0]
         return Arrival(
             t=t,
             prompt_tokens=self.random.randint(*chosen.prompt),
@@ -132,6 +134,12 @@ class Load:
             prefix_tokens=chosen.shared_prefix,
             priority=chosen.priority,
         )
+
+    def _summed(self, mix: Sequence[LengthClass]) -> list[float]:
+        # A rebuilt mix has hundreds of classes, and adding them up took longer than serving a request.
+        if self._mix is not mix:
+            self._mix, self._weights = mix, list(accumulate(c.share for c in mix))
+        return self._weights
 
     def _closed(self, engine: Engine, phase: Phase, start: float) -> None:
         end = start + phase.seconds

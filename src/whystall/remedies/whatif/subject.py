@@ -28,6 +28,7 @@ LONGEST_S = 60.0
 # A shorter incident has too few requests for a tail: the window as a whole is compared then.
 SHORTEST_S = 10.0
 _USUAL = {"max_num_seqs": 256, "max_num_batched_tokens": 8192, "max_model_len": 16384, "block_size": 16}
+_SEATS = (256, 1024)  # vllm.md 5.5: smaller and larger GPUs
 _ASSUMED = Text(
     "nothing says what {name} is; vLLM's usual {value} is taken", "没有来源给出 {name}；按 vLLM 常用值 {value} 计算"
 )
@@ -117,9 +118,10 @@ def options_of(case: Situation) -> tuple[EngineOptions, tuple[Text, ...]]:
     values: dict[str, Any] = {"num_gpu_blocks": int(blocks)}
     for name, usual in _USUAL.items():
         found = setup.number(name) or case.limit(name)
+        taken = usual if name != "max_num_seqs" else _seats(case.state)
         if not found > 0:
-            assumed.append(_ASSUMED.format(name=name, value=usual))
-        values[name] = int(found) if found > 0 else usual
+            assumed.append(_ASSUMED.format(name=name, value=taken))
+        values[name] = int(found) if found > 0 else taken
     for name in _WHOLE:
         number = setup.number(name)
         if number:
@@ -132,6 +134,12 @@ def options_of(case: Situation) -> tuple[EngineOptions, tuple[Text, ...]]:
     values["scheduling_policy"] = "priority" if setup.text("scheduling_policy") == "priority" else "fcfs"
     values["async_scheduling"] = overlaps(case)
     return EngineOptions(**values), tuple(assumed)
+
+
+def _seats(state: EngineState) -> int:
+    """The least of vLLM's defaults that as many requests fit into as were seen to run."""
+    ran = int(np.nanmax(state.running_end, initial=0.0, where=np.isfinite(state.running_end)))
+    return next((seats for seats in _SEATS if ran <= seats), ran)
 
 
 def overlaps(case: Situation) -> bool:

@@ -1,12 +1,14 @@
 """A recorded server and what changes would do to it: sizes, directions, refusals, ranking."""
 
 import msgspec
+import numpy as np
 import pytest
 
 from whystall.errors import TooLittleData, UsageError
 from whystall.model.prediction import NotPredicted, Prediction
 from whystall.model.slo import Slo
 from whystall.pipeline import diagnose, states_of
+from whystall.remedies.situation import situation
 from whystall.remedies.whatif.prediction import (
     WhatIfAsked,
     asked_of,
@@ -17,6 +19,7 @@ from whystall.remedies.whatif.prediction import (
     sweep_of,
     what_if,
 )
+from whystall.remedies.whatif.subject import options_of
 from whystall.sources.files.recording import read_recording
 
 
@@ -140,6 +143,18 @@ def test_too_short_a_window_is_refused_and_leaves_the_remedies(seq_cap):
     with pytest.raises(TooLittleData):
         stage_of(diagnosis, bare)
     assert predict_remedies(diagnosis, bare) == diagnosis.remedies
+
+
+def test_seats_that_nobody_told_are_at_least_as_many_as_were_taken(seq_cap):
+    diagnosis, state = seq_cap
+    unknown = tuple(limit for limit in state.limits if limit.name != "max_num_seqs")
+    configuration = msgspec.structs.replace(state.configuration, flags={}, limits=unknown)
+    for ran, seats in ((16, 256), (600, 1024), (1500, 1500)):
+        running = np.full_like(state.running_end, ran)
+        seen = msgspec.structs.replace(state, running_end=running, limits=unknown, configuration=configuration)
+        options, assumed = options_of(situation(diagnosis, seen))
+        assert options.max_num_seqs == seats
+        assert any("max_num_seqs" in text.en for text in assumed)
 
 
 def test_settings_as_they_are_typed():
