@@ -154,6 +154,7 @@ def collect_spec(reading: Reading) -> CollectSpec:
         access=reading.access,
         log=reading.log,
         server_args=reading.server_args,
+        beside=reading.beside,
     )
 
 

@@ -36,6 +36,7 @@ class Reading(msgspec.Struct, frozen=True):
     protected: bool = False
     actuator: ActuatorSpec | None = None
     companions: Companions = Companions()
+    beside: bool = True
     timed: bool = False  # ``--for`` or ``--interval`` was given
 
 
@@ -87,14 +88,20 @@ class Asked(msgspec.Struct, frozen=True):
             interval_s=interval_s,
             access=self._access(entry),
             log=self.log or _path(entry.log),
-            kernel_log=self.kernel_log,
+            kernel_log=self.kernel_log or _path(entry.kernel_log),
             server_args=self.server_args or entry.server_args,
             slo=self.slo or _slo(entry.slo or self.settings.slo),
             protected=self.settings.is_protected(target),
             actuator=entry.actuator,
             companions=Companions(
-                self.dcgm, self.node_exporter, self.otlp_listen, self.jaeger, self.zipkin, self.service
+                self.dcgm or entry.dcgm,
+                self.node_exporter or entry.node_exporter,
+                self.otlp_listen or entry.otlp_listen,
+                self.jaeger,
+                self.zipkin,
+                self.service,
             ),
+            beside=entry.beside,
             timed=self.seconds is not None or self.interval_s is not None,
         )
 

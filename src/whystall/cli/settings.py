@@ -23,7 +23,7 @@ S = TypeVar("S", bound=msgspec.Struct)
 
 
 class TargetEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """``[targets.NAME]``: where a server is and how it is reached. Only ``url`` is needed."""
+    """``[targets.NAME]``: where a server is, how it is reached, and what else tells of it. Only ``url`` is needed."""
 
     url: str
     headers: dict[str, str] = {}
@@ -32,6 +32,11 @@ class TargetEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cert: str = ""
     key: str = ""
     log: str = ""
+    kernel_log: str = ""
+    dcgm: str = ""
+    node_exporter: str = ""
+    otlp_listen: str = ""
+    beside: bool = True
     server_args: str = ""
     slo: str = ""
     protected: bool = False

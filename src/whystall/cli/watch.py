@@ -15,11 +15,13 @@ from whystall.errors import UsageError
 from whystall.model.duration import parse_duration
 from whystall.model.incident import Happening
 from whystall.model.text import Text
+from whystall.reports.checkup import render_checkup
 from whystall.reports.incident_line import incident_line
 from whystall.reports.json import to_json
 from whystall.service.daemon import Plan
 from whystall.service.daemon import watch as run_daemon
 from whystall.service.log import LEVELS, Log
+from whystall.service.rehearsal import rehearse
 from whystall.service.server import Watching
 from whystall.service.settings import WatchSettings
 from whystall.service.target import WatchTarget, short_name
@@ -28,13 +30,14 @@ from whystall.sources.files.recording import argv_of
 from .keeping import store_path
 from .language import language
 from .options import ACCESS, INTERVAL, LANG, SERVER_ARGS, SLO, duration_option, reading_options
-from .reading import Asked, token_of
+from .reading import Asked, Reading, token_of
 from .settings import load_settings
 
 TOKEN_VARIABLE = "WHYSTALL_LISTEN_TOKEN"
 STORE_NAME = "watch.sqlite"
 DEFAULT_LISTEN = "127.0.0.1:9400"
 DEFAULT_INTERVAL_S = 5.0
+COULD_NOT_TELL = 3
 ONCE_S = 45.0  # enough scrapes at the default interval for a first answer
 _SERVING = Text("watching {count} targets; {url}", "正在监视 {count} 个目标；{url}")
 
@@ -54,6 +57,7 @@ _SERVING = Text("watching {count} targets; {url}", "正在监视 {count} 个目�
     help="Where samples and incidents are kept [default: watch.sqlite in the state folder]; not with --once.",
 )
 @duration_option("--for", "seconds", "End after this time [default: run until a signal].")
+@click.option("--check", is_flag=True, help="Try what would be read and told, each once, and end.")
 @click.option("--once", is_flag=True, help="Look once, say what is wrong, and end.")
 @click.option("--json", "json_", is_flag=True, help="What happens as one JSON object a line.")
 @click.option("--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
@@ -67,6 +71,7 @@ def watch(
     traces: Path | None,
     store: Path | None,
     seconds: float | None,
+    check: bool,
     once: bool,
     json_: bool,
     log_format: str,
@@ -77,7 +82,8 @@ def watch(
     """Watch servers, and tell you when one stalls.
 
     TARGETS are addresses or names from whystall.toml; without any, all that stand there. Prints incidents as they open,
-    change and close. Exits 1 where one is open in the end, 0 where none is.
+    change and close. Exits 1 where one is open in the end, 0 where none is. With --check it exits 3 where something does
+    not answer or cannot be read.
     """
     tongue = language(lang, asked.settings.lang)
     settings = asked.settings.watch
@@ -96,10 +102,18 @@ def watch(
         lang=tongue,
         reload=lambda: _reloaded(asked, targets),
     )
+    if check:
+        return _checked(plan, json_)
     log = Log("json" if log_format == "json" else "text", log_level)
 
     watcher = asyncio.run(run_daemon(plan, log, [_teller(tongue, json_)], _greeter(tongue, len(plan.targets))))
     return 1 if any(incident.state == "open" for incident in watcher.lookout.open_incidents()) else 0
+
+
+def _checked(plan: Plan, json_: bool) -> int:
+    found = asyncio.run(rehearse(plan))
+    click.echo(to_json(found, plan.lang) if json_ else render_checkup(found, plan.lang))
+    return COULD_NOT_TELL if any(one.state != "ok" for one in (*found.reachable, *found.readable)) else 0
 
 
 def _teller(lang: str, json_: bool) -> Callable[[Happening], None]:
@@ -142,9 +156,24 @@ def watched(asked: Asked, targets: tuple[str, ...]) -> tuple[WatchTarget, ...]:
         name = short_name(text)
         if name in found and found[name].target != reading.target:
             name = f"{name}-{len(found) + 1}"
-        argv = argv_of(reading.server_args) if reading.server_args else ()
-        found[name] = WatchTarget(name, reading.target, reading.access, reading.slo, argv)
+        found[name] = _watch_target(name, reading)
     return tuple(found.values())
+
+
+def _watch_target(name: str, reading: Reading) -> WatchTarget:
+    beside = reading.companions
+    return WatchTarget(
+        name,
+        reading.target,
+        reading.access,
+        reading.slo,
+        argv_of(reading.server_args) if reading.server_args else (),
+        log=reading.log,
+        kernel_log=reading.kernel_log,
+        exporters=tuple(url for url in (beside.dcgm, beside.node_exporter) if url),
+        otlp_listen=beside.otlp_listen,
+        beside=reading.beside,
+    )
 
 
 def default_place(settings: WatchSettings) -> Path:

@@ -14,19 +14,22 @@ from .scene import Scene
 
 # A process writes its last lines within this time of what its counters show.
 _NEAR_S = 15.0
+_QUOTED_CHARS = 160
+_QUOTED = Text("{words}: “{line}”", "{words}：“{line}”")
 
 
 class EventKind(msgspec.Struct, frozen=True):
     """Evidence ``id`` from any of the log events ``events``; ``text`` may name ``{count}`` and ``{first}``.
 
     ``absent`` words that the log has none of them; None where some versions never write the line, so that its absence
-    says nothing.
+    says nothing. ``quoted``: the first line itself stands behind the text, since who reads it acts on its words.
     """
 
     id: str
     events: tuple[str, ...]
     text: Text
     absent: Text | None
+    quoted: bool = False
 
 
 KINDS = (
@@ -35,6 +38,7 @@ KINDS = (
         ("engine_dead", "worker_dead", "engine_dump"),
         Text("the log says that the engine died, first at {first:.0f} s", "日志显示引擎已死亡，最早在 {first:.0f} 秒"),
         Text("the log tells of no death of the engine", "日志中没有引擎死亡的记录"),
+        quoted=True,
     ),
     EventKind(
         "log.out_of_memory",
@@ -44,6 +48,7 @@ KINDS = (
             "日志有 {count} 次显存不足，最早在 {first:.0f} 秒",
         ),
         Text("the log tells of no lack of memory", "日志中没有显存不足的记录"),
+        quoted=True,
     ),
     EventKind(
         "log.gpu_fault",
@@ -53,6 +58,7 @@ KINDS = (
             "日志有 {count} 次 GPU 故障（Xid），最早在 {first:.0f} 秒",
         ),
         Text("the log tells of no GPU fault (Xid)", "日志中没有 GPU 故障（Xid）的记录"),
+        quoted=True,
     ),
     EventKind(
         "log.rank_stalled",
@@ -62,6 +68,7 @@ KINDS = (
             "进程互相等待 {count} 次，最早在 {first:.0f} 秒",
         ),
         Text("the log tells of no process that waited for another", "日志中没有进程互相等待的记录"),
+        quoted=True,
     ),
     EventKind(
         "log.jit_compile",
@@ -71,6 +78,7 @@ KINDS = (
             "服务期间编译内核 {count} 次，最早在 {first:.0f} 秒",
         ),
         Text("the log tells of no compilation while serving", "日志中没有服务期间编译的记录"),
+        quoted=True,
     ),
     EventKind(
         "log.gc_pause",
@@ -143,8 +151,16 @@ def _seen(scene: Scene, kind: EventKind, dated: list[LogEvent]) -> Evidence:
     start, stop = _incident(scene)
     near = any(start - _NEAR_S <= t <= stop + _NEAR_S for t in times)
     words = kind.text.format(count=len(times), first=min(times))
+    if kind.quoted:
+        words = _QUOTED.format(words=words, line=_line(min(dated, key=lambda e: e.t or 0.0)))
     onset = scene.onset_at(min(times))
     return scene.evidence(kind.id, len(times), "events", 1.5 if near else 0.2, words, "log", onset, anomaly=near)
+
+
+def _line(event: LogEvent) -> str:
+    """The line in one piece, without what no terminal should get, and not longer than somebody reads."""
+    text = " ".join("".join(c if c.isprintable() else " " for c in event.text[: 4 * _QUOTED_CHARS]).split())
+    return text if len(text) <= _QUOTED_CHARS else text[: _QUOTED_CHARS - 1] + "…"
 
 
 def _incident(scene: Scene) -> tuple[float, float]:

@@ -95,6 +95,7 @@ class Polling:
             self._known[name] = _Instance()
             text = f"{self._question.address.base} {instance}"
             self._taker.found(name, msgspec.structs.replace(self._target, name=name, target=text))
+        self._taker.told(name, recording)
         known, table = self._known[name], recording.metrics
         ids = known.ids(table.keys)
         for place in np.flatnonzero(table.times > known.last).tolist():

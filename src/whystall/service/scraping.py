@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from whystall.errors import WhystallError
-from whystall.model.recording import SeriesKey
+from whystall.model.recording import Recording, SeriesKey
 from whystall.sources.exposition import Page
 from whystall.sources.live.address import Address
 from whystall.sources.live.clock import Clock
@@ -37,18 +37,26 @@ class Taker(Protocol):
 
     def back(self, name: str, t: float) -> None: ...
 
+    def told(self, name: str, recording: Recording) -> None: ...
+
 
 class Scraping:
-    """The loop of one target. ``run`` ends only when it is cancelled."""
+    """The loop of one target. ``run`` ends only when it is cancelled; ``asked`` is set with the first answer or failure."""
 
     def __init__(
-        self, target: WatchTarget, interval_s: float, taker: Taker, chance: Callable[[], float] = random.random
+        self,
+        target: WatchTarget,
+        interval_s: float,
+        taker: Taker,
+        chance: Callable[[], float] = random.random,
+        clock: Clock | None = None,
     ) -> None:
+        self.asked = asyncio.Event()
         self._target = target
         self._interval_s = interval_s
         self._taker = taker
         self._chance = chance
-        self._clock = Clock()
+        self._clock = clock or Clock()
         self._failures = 0
         self._facts_known = False
 
@@ -82,6 +90,7 @@ class Scraping:
         """Whether to go on with this connection."""
         if scrape.page is not None:
             self._failures = 0
+            self.asked.set()
             self._taker.page(self._target.name, scrape.t, scrape.page, scraper.parser.keys)
         elif scrape.error and scrape.error != SKIPPED:
             self._failed(scrape.error, "")
@@ -90,6 +99,7 @@ class Scraping:
 
     def _failed(self, error: str, text: str) -> None:
         self._failures += 1
+        self.asked.set()
         self._facts_known = False  # it may come back as another version
         self._taker.failed(self._target.name, self._clock.now(), error, text)
 

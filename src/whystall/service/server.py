@@ -27,6 +27,7 @@ from .forecast import forecast
 from .habits import Habits, HabitStore
 from .look import Job, Looked, Seen
 from .window import Window, dense
+from .witness import Witness
 
 LOST_AFTER = 3  # scrapes in a row without a page; one or two are a network's hiccup
 
@@ -99,6 +100,7 @@ class Server:
         self.window = Window()
         self.facts = ServerFacts()
         self.argv: tuple[str, ...] = ()
+        self.witness = Witness()
         self.engines: dict[str, EngineSeen] = {}
         self.scrapes = self.failed = 0
         self.error = ""
@@ -172,7 +174,9 @@ class Server:
         return self.name if label in ("", "0") else f"{self.name}~{label}"
 
     def _forget(self, t: float) -> None:
-        self.window.forget(min((self._start(one, t) for one in self.engines.values()), default=t - self.how.window_s))
+        before = min((self._start(one, t) for one in self.engines.values()), default=t - self.how.window_s)
+        self.window.forget(before)
+        self.witness.forget(before)
 
     def _start(self, engine: EngineSeen, at: float) -> float:
         """From when on an engine's window is looked at."""
@@ -204,6 +208,8 @@ class Server:
             return "open"
         if self.failed > self._known_failed:
             return "failed"
+        if self.witness.loud:
+            return "log"
         found = (reason(self._since_last(engine), engine.usual(), limits) for engine in self.engines.values())
         return next(filter(None, found), "") or ("calm" if at - self._last_full >= self.how.calm_every_s else "")
 
@@ -214,6 +220,7 @@ class Server:
 
     def _job(self, at: float, why: str) -> Job:
         self.looking, self._last_full, self._known_failed = True, at, self.failed
+        self.witness.heard()
         start = min((self._start(engine, at) for engine in self.engines.values()), default=at - self.how.window_s)
         suspects = any(engine.course.suspects for engine in self.engines.values())
         tail_from = at - max(self.how.tail_s, 8 * self.how.interval_s)
@@ -225,7 +232,7 @@ class Server:
         return self._recording(self._start(engine, self.window.last or 0.0))
 
     def _recording(self, start: float) -> Recording:
-        return Recording(
+        page = Recording(
             target=Target(self.target),
             metrics=self.window.table(start),
             server_info=self.facts.server_info,
@@ -233,6 +240,7 @@ class Server:
             models=self.facts.models,
             argv=self.argv,
         )
+        return self.witness.beside(page, start)
 
     def late(self, engine: EngineSeen) -> bool:
         """Whether the engine's tokens still come later than they used to."""

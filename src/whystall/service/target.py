@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import msgspec
 
@@ -13,13 +14,22 @@ _ODD = re.compile(r"[^A-Za-z0-9._~-]+")
 
 
 class WatchTarget(msgspec.Struct, frozen=True):
-    """One target: ``name`` as it stands in a URL, ``target`` the address, how it is reached, what was promised."""
+    """One target: ``name`` as it stands in a URL, ``target`` the address, how it is reached, what was promised.
+
+    ``log`` and ``kernel_log`` are files on this host, ``exporters`` addresses of DCGM's and node_exporter,
+    ``otlp_listen`` where its spans are received; ``beside`` whether this host is looked at where the server is on it.
+    """
 
     name: str
     target: str
     access: Access = Access()
     slo: Slo | None = None
     argv: tuple[str, ...] = ()
+    log: Path | None = None
+    kernel_log: Path | None = None
+    exporters: tuple[str, ...] = ()
+    otlp_listen: str = ""
+    beside: bool = True
 
 
 def short_name(text: str) -> str:

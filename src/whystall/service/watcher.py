@@ -12,8 +12,9 @@ from msgspec.structs import replace
 from whystall.errors import WhystallError
 from whystall.model.fleet import StoreState
 from whystall.model.incident import Happening, Incident
-from whystall.model.recording import SeriesKey
+from whystall.model.recording import Recording, SeriesKey
 from whystall.sources.exposition import Page
+from whystall.sources.live.clock import Clock
 from whystall.sources.live.facts import ServerFacts
 from whystall.sources.prometheus.question import is_question
 
@@ -29,6 +30,7 @@ from .scraping import Scraping
 from .server import EngineSeen, Watching
 from .silence import Silence, silenced
 from .target import WatchTarget
+from .witnessing import Witnessing
 from .workers import Workers
 
 Receiver = Callable[[Happening], None]
@@ -109,9 +111,22 @@ class Watcher:
         try:
             if is_question(target.target):
                 await Polling(target, self.how.interval_s, self.how.window_s, self).run()
-            await Scraping(target, self.how.interval_s, self).run()
+            await self._read(target)
         except WhystallError as error:  # an address or a certificate that can never do
             self.failed(target.name, time.time(), type(error).__name__, error.message)
+
+    async def _read(self, target: WatchTarget) -> None:
+        """A server's page, and what tells of it beside that."""
+        clock = Clock()
+        scraping = Scraping(target, self.how.interval_s, self, clock=clock)
+        witness = self.lookout.servers[target.name].witness
+        witnessing = Witnessing(target, witness, clock, self.how.interval_s, self._log, scraping.asked)
+        beside = asyncio.create_task(witnessing.run())
+        try:
+            await scraping.run()
+        finally:
+            beside.cancel()
+            await asyncio.gather(beside, return_exceptions=True)
 
     async def run(self, stop: asyncio.Event) -> None:
         """Watch until ``stop`` is set; then no more scrapes, and the looks that are under way come to their end."""
@@ -157,6 +172,11 @@ class Watcher:
                 self._keeper.fail(name, t, error)
             tell("scrape failed", target=name, error=error, why=text)
             self._start(self.lookout.fail(name, t, error, text))
+
+    def told(self, name: str, recording: Recording) -> None:
+        """What a Prometheus knows of ``name`` beside its page."""
+        if name in self.lookout.servers:
+            self.lookout.servers[name].witness.tell(recording)
 
     def facts(self, name: str, facts: ServerFacts) -> None:
         """What ``name`` says of itself."""

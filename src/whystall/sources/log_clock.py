@@ -6,6 +6,8 @@ is a multiple of 15 minutes. It comes, in this order, from
 1. ``process_start_time_seconds`` on the page against a line that says that the server starts;
 2. UTC, where that puts some of the log into the recording's window;
 3. the log's last line against the window's end, since a log is mostly copied when a recording ends.
+
+Where it is known when the last line was written, as with a file that is followed, that comes first of all.
 """
 
 from __future__ import annotations
@@ -22,14 +24,17 @@ _FARTHEST_S = 14 * 3600.0
 _START_UP_S = 180.0  # importing takes 5 to 60 s, the engine's own line comes a minute later
 _CLOCK_S = 5.0  # the log's seconds are cut, and two hosts' clocks may differ
 _KEPT = 100_000
+_LAST = 20  # lines: those of several processes are not quite in order
 
 
 class LogAnchor(msgspec.Struct, frozen=True):
-    """What is known of the time: the recording's window and the API process's start, unix seconds (NaN: not known)."""
+    """What is known of the time, unix seconds (NaN: not known): the recording's window, the API process's start, and when
+    the last line was ``written``."""
 
     start: float
     end: float
     process_start: float = math.nan
+    written: float = math.nan
 
 
 class NaiveClock:
@@ -83,6 +88,9 @@ def offset(starts: Sequence[float], times: Sequence[float], anchor: LogAnchor) -
     """
     if not times:
         return None
+    if math.isfinite(anchor.written):
+        ahead = _quarter(max(times[-_LAST:]) - anchor.written)
+        return LogOffset(ahead if abs(ahead) <= _FARTHEST_S else 0.0)
     zone = _zone(starts, anchor.process_start)
     if zone is not None:
         return LogOffset(zone)

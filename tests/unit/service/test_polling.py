@@ -26,6 +26,9 @@ class Taken:
 
     def facts(self, name, facts) -> None: ...
 
+    def told(self, name, recording) -> None:
+        assert recording.metrics.keys
+
     def found(self, name, target) -> None:
         self.found_.append(target.target.partition(" ")[2])
 

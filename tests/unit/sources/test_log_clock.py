@@ -6,7 +6,7 @@ import pytest
 
 from log_lines import ANCHOR, START, one
 from whystall.sources.log import read_log
-from whystall.sources.log_clock import LogAnchor
+from whystall.sources.log_clock import LogAnchor, offset
 
 
 def api(moment, pid=1, text="non-default args: {}"):
@@ -63,3 +63,12 @@ def test_of_two_starts_that_fit_the_last_counts():
     old, new = START - 7_803, START - 590  # two hours earlier to the second, by another zone
     lines = [api(dt.datetime.fromtimestamp(old, zone), 1), api(dt.datetime.fromtimestamp(new, zone), 2)]
     assert read_log(lines, LogAnchor(START, START + 60, START - 600))[1].t == new
+
+
+def test_when_the_last_line_was_written_comes_first():
+    """A log in China's time whose lines reach back over the window would pass for one in UTC."""
+    written = 1_790_000_000.0
+    times = [written + 8 * 3600 - seconds for seconds in (90_000.0, 5_000.0, 3.0)]
+    found = offset([], times, LogAnchor(written - 60, written, written=written))
+    assert found is not None
+    assert (found.seconds, found.fitted) == (8 * 3600.0, False)

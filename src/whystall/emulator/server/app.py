@@ -16,6 +16,7 @@ from whystall.emulator.engine.request import Request
 
 from .answers import Answer, text_seed
 from .clock import Clock
+from .dcgm_page import dcgm_page
 from .deployment import Deployment, Replica
 from .openai import MAX_BODY_BYTES, Ask, Limits, Refusal, busy, parse
 from .profiler import Profiler
@@ -238,16 +239,9 @@ class Face:
         headers = {"Content-Type": _METRICS_TYPE, **self.clock.headers()}
         return web.Response(text=self.deployment.page(), headers=headers)
 
-    async def _dcgm(self, request: web.Request) -> web.Response:
-        pages = []
-        ranks = [(replica, rank) for replica in self.deployment.replicas for rank in replica.ranks]
-        for index, (replica, rank) in enumerate(ranks):
-            replica.meters.absorb()
-            device = f'gpu="{index}",UUID="GPU-emulated-{index}",device="nvidia{index}"'
-            labels = f'{device},modelName="emulated",Hostname="emulated"'
-            steps, tokens = replica.meters.work()
-            pages.append(replica.gpu.page(replica.engine, self.clock.now(), steps, tokens, labels, rank))
-        return web.Response(text="".join(pages), headers={"Content-Type": _METRICS_TYPE, **self.clock.headers()})
+    async def _dcgm(self, _request: web.Request) -> web.Response:
+        text = dcgm_page(self.deployment, self.clock.now())
+        return web.Response(text=text, headers={"Content-Type": _METRICS_TYPE, **self.clock.headers()})
 
     async def _health(self, _request: web.Request) -> web.Response:
         serving = self.deployment.alive and self.clock.now() >= self.deployment.ready_at

@@ -18,14 +18,15 @@ class LogTail:
     """Reads a log file from its start-up lines on.
 
     Of what was there before, the first 512 kB (a server says at its start how it is configured) and the last 2 MB are
-    read, whole lines only; then what is appended, 64 MB in all. A file that shrinks or is replaced (rotation) is read
-    from its new start.
+    read, whole lines only; then what is appended, 64 MB in all, or without end where ``endless``. A file that shrinks or
+    is replaced (rotation) is read from its new start.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, endless: bool = False) -> None:
         """Raises UsageError where the file cannot be read."""
         self.path = path
         self.cut = False  # some lines were left out
+        self._endless = endless
         self._left = LIMIT_BYTES
         try:
             if not path.is_file():
@@ -52,9 +53,13 @@ class LogTail:
             chunk = self._file.read(min(self._left, _CHUNK + TAIL_BYTES))
         except OSError:
             return b""  # it went away; it may come back
-        self._left -= len(chunk)
+        self._left -= 0 if self._endless else len(chunk)
         self.cut = self.cut or self._left <= 0
         return chunk
+
+    def written(self) -> float:
+        """When the file was last written to (unix seconds)."""
+        return os.fstat(self._file.fileno()).st_mtime
 
     def _reopen_if_replaced(self) -> None:
         there, ours = self.path.stat(), os.fstat(self._file.fileno())

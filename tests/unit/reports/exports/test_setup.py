@@ -10,9 +10,10 @@ import kubernetes_validate
 import pytest
 import yaml
 
-from whystall.cli.settings import load_settings
+from whystall.cli.settings import TargetEntry, load_settings
 from whystall.model.slo import Slo
 from whystall.reports.exports.setup import PARTS, SetupAsked, part_of, setup_files
+from whystall.service.settings import WatchSettings
 from whystall.sources.live.address import Address
 
 DATA = Path(__file__).resolve().parents[3] / "data"
@@ -39,7 +40,18 @@ def test_every_key_in_a_comment_is_a_key(tmp_path: Path):
     settings = load_settings(tmp_path / "whystall.toml")
     assert settings.protected == ("prod",)
     assert settings.targets["gpu1"].server_args
+    assert settings.targets["gpu1"].kernel_log == "/dev/kmsg"
     assert set(settings.targets) == {"local", "gpu1", "fleet"}
+    assert settings.watch.listen == "127.0.0.1:9400"
+    assert [notice.kind for notice in settings.watch.notices] == ["alertmanager", "slack"]
+    assert settings.watch.silences[0].targets == ("lab*",)
+
+
+def test_every_key_of_the_watch_and_of_a_target_is_shown():
+    text = FILES["whystall.toml"]
+    told_elsewhere = {"headers", "cert", "key", "slo", "actuator", "notices", "silences"}
+    for name in {*WatchSettings.__struct_fields__, *TargetEntry.__struct_fields__} - told_elsewhere:
+        assert re.search(rf"^(# )?{name} = ", text, flags=re.MULTILINE), name
 
 
 @pytest.mark.parametrize("target", ['http://a"b:1', "http://a\\b:1", "http://[::1]:8000", "10.0.0.7:8000"])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from whystall.errors import InputError
 from whystall.model.configuration import LogEvent
-from whystall.sources.files.kernel_log import read_kernel_log
+from whystall.sources.files.kernel_log import KernelRing, _of_ring, read_kernel_log
 from whystall.sources.log import read_events
 
 XID = "NVRM: Xid (PCI:0000:4e:00): 79, pid=1234, name=python3, GPU has fallen off the bus."
@@ -62,3 +62,22 @@ def test_any_text_is_read_or_refused(tmp_path_factory, text):
             assert line.text
     except InputError:
         raise AssertionError("the first line is the kernel's") from None
+
+
+def test_what_a_syslog_daemon_writes(tmp_path):
+    now = time.localtime(time.time() - 60)
+    file = tmp_path / "messages"
+    file.write_text(f"{time.strftime('%b %e %H:%M:%S', now)} host kernel: [ 12.5] {XID}\n")
+    (line,) = read_kernel_log(file)
+    assert line.t == pytest.approx(time.mktime(now), abs=1.5)
+    assert line.text == XID
+
+
+@pytest.mark.parametrize(("record", "t"), [(f"3,99,1500000,-;{XID}\n SUBSYSTEM=pci\n", 101.5), (f"odd;{XID}", None)])
+def test_a_record_of_the_kernels_ring(record, t):
+    assert _of_ring(record, 100.0) == (t, XID)
+
+
+def test_a_ring_that_may_not_be_read_is_refused_by_name(tmp_path):
+    with pytest.raises(InputError, match="cannot be read"):
+        KernelRing(tmp_path / "none")

@@ -81,3 +81,14 @@ def test_what_is_no_log(tmp_path: Path, name: str) -> None:
     with pytest.raises(UsageError) as caught:
         LogTail(tmp_path / name)
     assert "--log" in caught.value.hint
+
+
+def test_one_that_is_followed_without_end_has_no_limit(log: Path, monkeypatch) -> None:
+    monkeypatch.setattr(log_tail, "LIMIT_BYTES", 10)
+    tail = LogTail(log, endless=True)
+    tail.first()
+    for n in range(10):
+        append(log, b"line %d\n" % n)
+        assert tail.more() == b"line %d\n" % n
+    assert tail.written() == log.stat().st_mtime
+    tail.close()
