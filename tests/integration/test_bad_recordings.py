@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import re
 import shutil
 from collections.abc import Callable
@@ -35,6 +36,11 @@ PAGES: dict[str, str | bytes] = {
     "a binary file": bytes(range(256)) * 10,
     "a page that is not UTF-8": b'a{b="caf\xe9"} 1\n',
     "JSON": '{"detail": "Not Found"}',
+    "a profile or spans": '{"schemaVersion": 1, "deviceProperties": [], "traceEvents": []}',
+    "a server's log": "(APIServer pid=7) INFO 11-30 10:09:00 [api_server.py:286] vLLM API server version 0.26.0\n",
+    "a report that whystall wrote": '{"schema": "whystall.diagnosis/1", "target": "x"}',
+    "a SQLite database": b"SQLite format 3\0" + bytes(84),
+    "a file packed with xz, zstd, bzip2 or zip": b"\x28\xb5\x2f\xfd" + bytes(20),
     "plain text": "not found\n",
     "a recording in which every scrape failed": "# scrape 1796000000 failed TimeoutError\n" * 2,
     "a recording that stops within its first page": '# scrape 1796000000\nvllm:num_requests_running{engine="0',
@@ -49,6 +55,11 @@ def refused(case: str, data: Path, folder: Path) -> Path:
         return folder / "missing"
     if case == "a folder without `metrics.prom` or `metrics.prom.gz`":
         (folder / "notes.txt").write_text("x")
+    elif case == "a pipe, as `<(curl …)` gives":
+        os.mkfifo(folder / "pipe")
+        return folder / "pipe"
+    elif case == "a folder of recordings":
+        shutil.copytree(data / "recordings" / NAME, folder / "incident-7")
     elif case == "one scrape only":
         text = pages(data)
         (folder / "metrics.prom").write_text(text[0])

@@ -34,7 +34,10 @@ PHRASES: dict[str, Text] = {
         "无需处理：没有超出 SLO（未设时为用户可感知程度）的瓶颈",
     ),
     "run_explain": Text("run `whystall explain {id}` for what it is", "运行 `whystall explain {id}` 查看这是什么"),
-    "watch_longer": Text("watch for longer: --for 120s", "延长观察时间：--for 120s"),
+    "watch_longer": Text(
+        "watch for longer: --for 120s (a recording: record for longer)",
+        "延长观察时间：--for 120s（若是录制的内容，请录得更久）",
+    ),
     "restart_note": Text(" (needs a restart)", "（需要重启）"),
     # facts
     "target": Text("Target", "目标"),

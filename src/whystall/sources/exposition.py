@@ -8,6 +8,8 @@ dictionary and :mod:`whystall.sources.sample_line`. The values of a page are dec
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +23,9 @@ MAX_PAGE_BYTES = 64 * 1024 * 1024
 MAX_SERIES = 2_000_000  # over all pages of one parser: bounds memory against labels that never repeat
 _LOOK_AHEAD = 64  # series that may have left the page before the remembered order is given up for this page
 _BLANK_OR_COMMENT = (b"", b"#", b" ", b"\t", b"\r")
+_LOOK_BYTES = 1024  # enough to see that a page is another kind of file
+# What opens JSON and no sample: a list, or an object's first key; a sample may open with {"its.name"}.
+_JSON = re.compile(rb"\s*(?:\[|\{\s*(?:\}\s*\Z|\"(?:[^\"\\]|\\.)*+\"\s*:))")
 
 _HINT = "Give the address of the server's own /metrics, for vLLM http://HOST:8000/metrics."
 _numbers = msgspec.json.Decoder(list[float])
@@ -185,14 +190,27 @@ class PageParser:
         return values
 
 
-def _check(page: bytes) -> None:
-    if len(page) > MAX_PAGE_BYTES:
+def is_json(start: bytes) -> bool:
+    """Whether a text that begins so is JSON, which a sample with a quoted name (``{"its.name"} 1``) is not."""
+    return _JSON.match(start) is not None
+
+
+def require_size(length: int) -> None:
+    """Raises :class:`TooLarge` where a page has more than the bytes that are read."""
+    if length > MAX_PAGE_BYTES:
         raise TooLarge(
-            f"the metrics page has {len(page) / 1e6:.0f} MB, over the {MAX_PAGE_BYTES / 1e6:.0f} MB that are read",
+            f"the metrics page has {length / 1e6:.0f} MB, over the {MAX_PAGE_BYTES / 1e6:.0f} MB that are read",
             "Give the address of one server's /metrics rather than of a federation or a whole cluster.",
         )
-    if page[:1024].lstrip()[:1] == b"<":
+
+
+def _check(page: bytes) -> None:
+    require_size(len(page))
+    start = page[:_LOOK_BYTES]
+    if start.lstrip()[:1] == b"<":
         raise NotMetrics("line 1: the page is HTML, not Prometheus text", _HINT)
+    if is_json(start):
+        raise NotMetrics("line 1: the page is JSON, not Prometheus text", _HINT)
 
 
 def _decoded(text: bytes, page: bytes, start: int) -> str:
@@ -211,6 +229,7 @@ def _resume(order: list[int], ident: int, at: int) -> int:
 
 
 def _refused(page: bytes, start: int, why: str) -> NotMetrics:
-    line = page[start : start + 80].partition(b"\n")[0].strip().decode("utf-8", "replace")
+    line = page[start : start + 80].partition(b"\n")[0].strip()
+    shown = f" in {line.decode('utf-8', 'replace')!r}" if b"\0" not in line else ""  # nobody reads bytes
     number = page.count(b"\n", 0, start) + 1
-    return NotMetrics(f"line {number}: {why} in {line!r}", _HINT)
+    return NotMetrics(f"line {number}: {why}{shown}", _HINT)

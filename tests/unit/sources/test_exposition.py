@@ -196,7 +196,10 @@ def test_types_follow_the_page():
         (b"# HELP a b\n", "no samples"),
         (b"a 1\n\x00\x01", "line 2: the page is binary"),
         (b'a 1\nb{x="\xff"} 1\n', "line 2: the page is not UTF-8"),
-        (b'{"detail":"Not Found"}', "line 1"),
+        (b'{"detail":"Not Found"}', "line 1: the page is JSON"),
+        (b'\n{ "a\\"b" : [', "line 1: the page is JSON"),
+        (b'[{"ts": 1}]', "line 1: the page is JSON"),
+        (b"{}\n", "line 1: the page is JSON"),
         (b"Not found\n", "line 1: 'found' is not a number"),
         (b"a 1\n\n# c\nb one\nc 2\n", "line 4: 'one' is not a number"),
         (b"a 1_000\n", "line 1"),
@@ -255,3 +258,9 @@ def test_hostile_labels_do_not_backtrack():
     ):
         with pytest.raises(NotMetrics):
             PageParser().parse(b"a{" + body + b"} 1\n")
+
+
+def test_bytes_are_not_shown():
+    with pytest.raises(NotMetrics) as refused:
+        PageParser().parse(b"a 1\n\x00\x01")
+    assert refused.value.message == "line 2: the page is binary"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -14,6 +15,7 @@ from whystall.sources.exposition import Page, PageParser
 from whystall.sources.table import TableBuilder
 
 from .clock import risen
+from .foreign import LOOK_BYTES, require_ours
 from .notices import notice
 from .scrapes import Scrape, scrapes
 from .stream import Stream
@@ -110,7 +112,7 @@ def read_metrics(path: Path) -> MetricsFile:
     """
     stream = Stream(path, LIMIT_BYTES)
     reading = _Reading(path.name, path.stat().st_mtime)
-    for scrape in scrapes(stream):
+    for scrape in scrapes(_looked_at(path.name, stream)):
         reading.take(scrape)
     reading.end()
     if not len(reading.builder):
@@ -121,6 +123,14 @@ def read_metrics(path: Path) -> MetricsFile:
         warnings.append(notice("clock_step", path.name, count=steps))
     warnings += take_out_impossible(path.name, table, reading.builder.nan_samples)
     return MetricsFile(table, tuple(warnings))
+
+
+def _looked_at(name: str, chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """The same pieces; refuses at the first one what is another kind of file, and a page that does not end."""
+    for number, chunk in enumerate(chunks):
+        if not number:
+            require_ours(name, chunk[:LOOK_BYTES])
+        yield chunk
 
 
 def _nothing(path: Path, reading: _Reading) -> NotMetrics:

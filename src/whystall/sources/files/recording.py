@@ -34,6 +34,8 @@ _ROWS_LIMIT = 2 * 1024**3
 _TEXT_LIMIT = 16 * 1024**2
 _HINT = "Make one with: whystall record http://HOST:8000 -o FOLDER --for 60s"
 
+_NAMED = 8  # recordings that a hint names
+
 Timed = TypeVar("Timed", GpuRow, HostRow)
 
 
@@ -106,6 +108,14 @@ def _decoded(text: str, kind: Any) -> Any:
         return None
 
 
+def _recordings_below(folder: Path) -> str:
+    """A hint that names the recordings in ``folder``; "" where there are none."""
+    found = sorted(path.parent.name for name in METRICS for path in folder.glob(f"*/{name}*") if path.is_file())
+    names = list(dict.fromkeys(found))
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"It holds recordings; name one: {', '.join(names[:_NAMED])}{more}" if names else ""
+
+
 class _Folder:
     """The files of one recording; collects the warnings of those that are read."""
 
@@ -117,6 +127,8 @@ class _Folder:
         elif path.is_file():
             self._folder = None  # a metrics file alone
             self.metrics = path
+        elif path.exists():  # <(curl …) and the like
+            raise NotARecording(f"{path} is a pipe or a device", "Write what comes out of it to a file, and give that.")
         else:
             raise NotARecording(f"there is no file or folder {path}", _HINT)
 
@@ -124,7 +136,8 @@ class _Folder:
         found = next((path for name in METRICS if (path := self._find(name)) is not None), None)
         if found is None:
             holds = "is empty" if not any(folder.iterdir()) else "has no metrics.prom or metrics.prom.gz"
-            raise NotARecording(f"the folder {folder} {holds}", _HINT)
+            below = _recordings_below(folder)
+            raise NotARecording(f"the folder {folder} {holds}", below or _HINT)
         return found
 
     def _find(self, name: str) -> Path | None:

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from whystall.sources.exposition import require_size
+
 _MARKER = b"# scrape "
 _MAX_ERROR = 200
 
@@ -21,12 +23,16 @@ class Scrape(msgspec.Struct, frozen=True):
 
 
 def scrapes(chunks: Iterable[bytes]) -> Iterator[Scrape]:
-    """Cuts the pieces of a file into its scrapes; only one page is held at a time."""
+    """Cuts the pieces of a file into its scrapes; only one page is held at a time.
+
+    Raises :class:`~whystall.errors.TooLarge` as soon as a page is, since one that does not end would fill the memory.
+    """
     waiting = bytearray()
     for chunk in chunks:
         searched = max(0, len(waiting) - len(_MARKER))
         waiting += chunk
         yield from _complete(waiting, searched)
+        require_size(len(waiting))
     if waiting.strip():
         yield _scrape(bytes(waiting), last=True)
 

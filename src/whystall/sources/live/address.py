@@ -21,6 +21,7 @@ class Address(msgspec.Struct, frozen=True):
     """Where a server listens. ``base`` has no path of an endpoint, no credentials and no slash at its end.
 
     ``query`` is kept for ``/metrics`` alone. ``user`` and ``password`` came with the address and are never shown.
+    ``port_given`` is False where the port is the scheme's own.
     """
 
     scheme: str
@@ -30,6 +31,7 @@ class Address(msgspec.Struct, frozen=True):
     query: str = ""
     user: str = ""
     password: str = ""
+    port_given: bool = True
 
     @property
     def base(self) -> str:
@@ -74,6 +76,7 @@ class Address(msgspec.Struct, frozen=True):
             query=parts.query,
             user=parts.username or "",
             password=parts.password or "",
+            port_given=port is not None,
         )
 
 

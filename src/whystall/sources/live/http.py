@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import os
 import ssl
 import time
 from types import TracebackType
@@ -32,6 +33,7 @@ from .body import LIMIT_BYTES, read_body
 
 _REDIRECTS = (301, 302, 303, 307, 308)
 _MAX_REDIRECTS = 3
+_VLLM_PORT = 8000
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -159,18 +161,28 @@ class Session:
                 "a front end that is stalled answers late: try --timeout 60; else check the address and the network",
             )
         if isinstance(error, aiohttp.ClientConnectorDNSError):
-            return Unreachable(f"the name of {where} is not known", "check the spelling and the DNS of this host")
+            return Unreachable(f"the name of {where} is not known", _unknown_name(self.address))
         if isinstance(error, aiohttp.ClientConnectorError):
-            reason = error.os_error.strerror or "no connection"
-            return Unreachable(
-                f"nothing answers at {where}: {reason}", "check that the server runs, its port, and firewalls between"
-            )
+            number = error.os_error.errno  # the event loop's own text names its call instead of the reason
+            reason = os.strerror(number) if number and number > 0 else error.os_error.strerror or "no connection"
+            return Unreachable(f"nothing answers at {where}: {reason}", _nobody_there(self.address))
         if isinstance(error, ValueError) and not isinstance(error, aiohttp.ClientResponseError):  # InvalidURL is one
             return UsageError(f"{where} is not an address", "write it as http://host:8000")
         return Unreachable(
             f"{where} broke off its answer ({type(error).__name__})",
             "the server or a proxy closed the connection, or it does not speak HTTP; look at its log",
         )
+
+
+def _unknown_name(address: Address) -> str:
+    bare = not address.port_given and "." not in address.host  # a folder or a name of whystall.toml, mistyped
+    also = "; no file, no folder and no target of whystall.toml has that name either" if bare else ""
+    return f"check the spelling and the DNS of this host{also}"
+
+
+def _nobody_there(address: Address) -> str:
+    port = "its port" if address.port_given else f"its port (none was given; vLLM's own is {_VLLM_PORT})"
+    return f"check that the server runs, {port}, and firewalls between"
 
 
 def _request_headers(address: Address, access: Access) -> dict[str, str]:

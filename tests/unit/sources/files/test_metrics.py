@@ -137,7 +137,7 @@ def test_duplicate_series_are_counted(tmp_path):
         ("# scrape x\na 1\n", "all 1 scrapes failed"),
         ("{}", "metrics.prom: line 1"),
         (b"\x00\x01\x02" * 100, "binary"),
-        (b"\x89PNG\r\n\x1a\n" + bytes(range(256)), "metrics.prom: line 1"),
+        (b"\x89PNG\r\n\x1a\n" + bytes(range(256)), "metrics.prom is a binary file"),
         ('# scrape 1796000000\na{b="', "no whole page"),
     ],
 )

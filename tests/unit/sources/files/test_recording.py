@@ -54,6 +54,17 @@ def test_what_is_no_recording_is_refused(tmp_path):
         read_recording(tmp_path / "missing")
 
 
+def test_a_folder_of_recordings_names_them(tmp_path):
+    for number in range(recording._NAMED + 2):
+        folder = tmp_path / f"r{number:02}"
+        folder.mkdir()
+        write(folder, scraped(0), "metrics.prom.gz")
+    (tmp_path / "r00" / "metrics.prom").write_text("")  # a recorder stopped between the two
+    with pytest.raises(NotARecording) as refused:
+        read_recording(tmp_path)
+    assert refused.value.hint == "It holds recordings; name one: r00, r01, r02, r03, r04, r05, r06, r07 and 2 more"
+
+
 def test_a_part_over_its_limit_is_left_out(tmp_path, monkeypatch):
     monkeypatch.setattr(recording, "_TEXT_LIMIT", 1000)
     write(tmp_path, scraped(0))

@@ -1,6 +1,10 @@
 """Cutting a metrics file into its scrapes."""
 
+import pytest
+
 from recorded_text import T0, scraped
+from whystall.errors import TooLarge
+from whystall.sources import exposition
 from whystall.sources.files.scrapes import Scrape, scrapes
 
 
@@ -16,3 +20,17 @@ def test_scrapes_are_cut_at_any_piece():
 def test_a_marker_within_a_line_is_none():
     (scrape,) = scrapes([b'# HELP a x # scrape 5\na{b="# scrape 3"} 1\n'])
     assert scrape.t is None
+
+
+def test_a_page_that_does_not_end_is_refused_before_it_is_whole(monkeypatch):
+    monkeypatch.setattr(exposition, "MAX_PAGE_BYTES", 1000)
+    given = []
+
+    def pieces():
+        for number in range(100):
+            given.append(number)
+            yield b"a 1\n" * 25
+
+    with pytest.raises(TooLarge):
+        list(scrapes(pieces()))
+    assert len(given) == 11

@@ -66,6 +66,23 @@ async def test_a_host_that_cannot_be_is_named(host: str) -> None:
             await session.get("/metrics")
 
 
+@pytest.mark.parametrize(
+    ("given", "says", "hint"),
+    [
+        ("incidnet-7", "is not known", "no file, no folder and no target of whystall.toml"),
+        ("http://vllm.invalid:8000", "is not known", "check the spelling and the DNS of this host"),
+        ("127.0.0.1:1", "Connection refused", "its port, and"),
+        ("127.0.0.2", "Connection refused", "vLLM's own is 8000"),
+    ],
+)
+async def test_where_nobody_is_the_hint_fits_what_was_typed(given: str, says: str, hint: str) -> None:
+    async with Session(Address.parse(given)) as session:
+        with pytest.raises(Unreachable, match=says) as caught:
+            await session.get("/metrics")
+    assert hint in caught.value.hint
+    assert ("whystall.toml" in caught.value.hint) == (given == "incidnet-7")
+
+
 async def test_a_redirect_to_what_is_no_address() -> None:
     async def handler(request: web.Request) -> web.Response:
         return web.Response(status=302, headers={"Location": "http://[::1"})
