@@ -154,3 +154,17 @@ def has_another_test(name: str) -> bool:
 
 def test_no_exception_outlives_its_module() -> None:
     assert [name for name in TESTED_ELSEWHERE if not (SOURCE / name).exists()] == []
+
+
+def test_chinese_has_its_own_punctuation() -> None:
+    """What stands beside a Chinese character is the full-width one, in whatever a person reads."""
+    found = [
+        f"{name}:{node.lineno} {node.value}"
+        for name, tree, _ in modules()
+        if name != "reports/quoted.py"  # patterns, which nobody reads
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and re.search(r"[\u4e00-\u9fff][,:;?!()]|[()][\u4e00-\u9fff]", node.value)
+    ]
+    assert not found, found

@@ -41,7 +41,7 @@ class Book:
     @classmethod
     def read(cls, path: Path) -> Book:
         """The store at ``path`` for reading; an empty book where there is no file, and none is made."""
-        return cls.open(path) if path.exists() else cls.empty()
+        return cls.open(path) if path.exists() else cls(in_memory(), path)
 
     @classmethod
     def empty(cls) -> Book:

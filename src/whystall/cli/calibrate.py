@@ -17,16 +17,16 @@ from whystall.state.profile_fit import calibrate as fit
 from .language import language
 from .options import LANG
 
-_DONE = Text("{file}: a step's time, within {error:.1%} (median)", "{file}:单步耗时,中位误差 {error:.1%}")
-_NEXT = Text("Next: whystall emulate --profile {file}", "下一步:whystall emulate --profile {file}")
+_DONE = Text("{file}: a step's time, within {error:.1%} (median)", "{file}：单步耗时，中位误差 {error:.1%}")
+_NEXT = Text("Next: whystall emulate --profile {file}", "下一步：whystall emulate --profile {file}")
 _SHOWN: tuple[tuple[str, Text], ...] = (
     ("floor_s", Text("a decode step at least", "解码步下限")),
     ("decode_request_s", Text("and for each request", "每个请求")),
     ("decode_context_s", Text("and for each token of context", "每个上下文 token")),
     ("token_s", Text("each token of prefill", "每个预填充 token")),
     ("pair_s", Text("and for each token before it", "其前每个 token")),
-    ("host_mixed_s", Text("host: a step with prefill at least", "主机:含预填充步下限")),
-    ("host_eager_s", Text("host: a step without CUDA graph at least", "主机:无 CUDA graph 步下限")),
+    ("host_mixed_s", Text("host: a step with prefill at least", "主机：含预填充步下限")),
+    ("host_eager_s", Text("host: a step without CUDA graph at least", "主机：无 CUDA graph 步下限")),
     ("front_s", Text("a request beside the engine", "引擎之外每请求")),
 )
 
@@ -65,7 +65,7 @@ def _tell(profile: StepProfile, file: Path, tongue: str) -> None:
 
 
 def _seconds(value: float) -> str:
-    for unit, size in (("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9)):
-        if value >= size:
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9)):
+        if float(f"{value / size:.3g}") >= 1:  # as shown: 999.7 ps are 1 ns
             return f"{value / size:.3g} {unit}"
     return f"{value / 1e-12:.3g} ps"

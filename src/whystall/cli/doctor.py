@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 
 import click
 
@@ -11,7 +10,6 @@ from whystall import __version__
 from whystall.cli.options import ACCESS, LOG, output_options, reading_options
 from whystall.cli.output import Output
 from whystall.cli.reading import Asked, Reading
-from whystall.errors import UsageError
 from whystall.model.checkup import Check, Checkup
 from whystall.reports.checkup import render_checkup
 from whystall.reports.json import to_json
@@ -35,7 +33,7 @@ def doctor(target: str | None, asked: Asked, output: Output) -> int:
     With a TARGET, a server's address or its name in whystall.toml: which endpoints answer, whose metric names its page
     has, which signals a diagnosis would have, and what gives the others. Exits 3 where its metrics cannot be read.
     """
-    checkup = _without_target(asked) if target is None else asyncio.run(_of(asked.of(target)))
+    checkup = _without_target(asked) if target is None else asyncio.run(_of(asked.server(target)))
     if output.format == "json":
         output.write(to_json(checkup, output.lang))
     else:
@@ -49,8 +47,6 @@ def _without_target(asked: Asked) -> Checkup:
 
 
 async def _of(reading: Reading) -> Checkup:
-    if Path(reading.target).exists():
-        raise UsageError(f"{reading.target} is a file or folder, not a server", "Run: whystall diagnose FOLDER")
     address = Address.parse(reading.target)
     async with Session(address, reading.access) as session:
         reached = await reachable(session)

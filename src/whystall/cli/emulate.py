@@ -25,7 +25,7 @@ from whystall.emulator.server.profiler import Profiler
 from whystall.emulator.server.serve import serving
 from whystall.emulator.server.spans import SpanExporter
 from whystall.emulator.server.traffic import TrafficPlan
-from whystall.errors import UsageError
+from whystall.errors import NotWritable, UsageError
 
 from .loading import MAX_LENGTH, token_span
 
@@ -100,9 +100,7 @@ def emulate(**asked: Any) -> int:
 
 
 async def _serve(asked: dict[str, Any], planned: list[Planned]) -> None:
-    log: IO[str] | None = None
-    if asked["log_file"] is not None:
-        log = asked["log_file"].open("a", encoding="utf-8")
+    log = _log(asked["log_file"])
     try:
         face = _face(asked, planned, log)
         async with serving(face, asked["port"], asked["host"]) as url:
@@ -111,6 +109,16 @@ async def _serve(asked: dict[str, Any], planned: list[Planned]) -> None:
     finally:
         if log is not None:
             log.close()
+
+
+def _log(file: Path | None) -> IO[str] | None:
+    try:
+        return None if file is None else file.open("a", encoding="utf-8")
+    except OSError as error:
+        raise NotWritable(
+            f"the log {file} cannot be written: {error.strerror}",
+            "Choose another --log-file, in a folder that is there.",
+        ) from None
 
 
 def _face(asked: dict[str, Any], planned: list[Planned], log: IO[str] | None) -> Face:

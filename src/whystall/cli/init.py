@@ -10,6 +10,7 @@ from whystall.errors import UsageError
 from whystall.model.slo import Slo
 from whystall.model.text import Text
 from whystall.reports.exports.setup import DEFAULT_TARGET, PARTS, Part, SetupAsked, setup_files
+from whystall.sources.live.address import Address
 
 from .export import write_file
 from .language import language
@@ -55,6 +56,8 @@ def init(
     is installed or started. A file that is there and differs is never written over without --force.
     """
     tongue = language(lang)
+    for target in targets:
+        Address.parse(target)  # what is written is there to be used: a wrong address would show only later
     made = setup_files(SetupAsked(targets or (DEFAULT_TARGET,), slo, parts or PARTS, tongue))
     same = {place for place, text in made.items() if _holds(folder / place, text)}
     if not force and not dry_run:

@@ -24,18 +24,18 @@ from .language import language
 from .options import LANG
 
 DIFFERENT = 1
-_DO = Text("Done: {do}", "操作:{do}")
+_DO = Text("Done: {do}", "操作：{do}")
 _ROW = Text(
     "  {mark} {figure} {kind} {level:g}: {before} -> {after}  ({why})",
-    "  {mark} {figure} {kind} {level:g}:{before} -> {after}({why})",
+    "  {mark} {figure} {kind} {level:g}：{before} -> {after}（{why}）",
 )
 _BY = {
-    "scheduler": Text("Expected of a real scheduler:", "真实调度器的预期:"),
-    "article": Text("Claimed by articles, which a real scheduler need not show:", "文章的说法(真实调度器未必如此):"),
+    "scheduler": Text("Expected of a real scheduler:", "真实调度器的预期："),
+    "article": Text("Claimed by articles, which a real scheduler need not show:", "文章的说法（真实调度器未必如此）："),
 }
-_ANSWER = Text("Diagnosis: {verdict}, {causes}. Expected: {cause}.", "诊断:{verdict},{causes}。预期:{cause}。")
+_ANSWER = Text("Diagnosis: {verdict}, {causes}. Expected: {cause}.", "诊断：{verdict}，{causes}。预期：{cause}。")
 _NONE = Text("none", "无")
-_KEPT = Text("The recording: {folder}", "记录:{folder}")
+_KEPT = Text("The recording: {folder}", "记录：{folder}")
 
 
 @click.group()

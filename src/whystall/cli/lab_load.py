@@ -55,7 +55,7 @@ def stress(target: str, plan: LoadPlan, asked: Asked, output: Output, send_load:
     use one that serves nobody. Exits 0 where the capacity was found, 3 where the time was up first.
     """
     output.check()
-    reading = asked.of(target)
+    reading = asked.server(target)
     if reading.slo is None:
         raise UsageError("there is no SLO to keep", "Add --slo ttft_p95=1s,itl_p95=50ms, with your own bounds.")
     if not plan.rate and not plan.recorded and not plan.clients:
@@ -98,7 +98,7 @@ def soak(target: str, plan: LoadPlan, asked: Asked, output: Output, send_load: b
     failed or the SLO was not kept, 3 where that cannot be told.
     """
     output.check()
-    reading = asked.of(target)
+    reading = asked.server(target)
     seconds = given["seconds_"] or _SOAK_S
     window_s = given["window_s"] or max(seconds / _WINDOWS, _LEAST_WINDOW_S)
     allow_load((reading,), plan, send_load, duration(seconds), output.lang)

@@ -56,7 +56,7 @@ def profile(
             raise UsageError("--allow-stall needs a TARGET", "Give the server's address.")
         facts = Facts(steps=steps, seconds=bound, folder=str(folder or Facts().folder))
         return _print(capture(cast(Tool, tool), facts), output)
-    reading = asked.of(target)
+    reading = asked.server(target)
     if allow_stall:
         return _run(reading, tool, steps, bound, folder, output)
     facts = asyncio.run(_facts(reading, steps, bound, folder))

@@ -105,6 +105,16 @@ class Asked(msgspec.Struct, frozen=True):
             timed=self.seconds is not None or self.interval_s is not None,
         )
 
+    def server(self, target: str) -> Reading:
+        """As :meth:`of`, for verbs that want a server. Raises :class:`~whystall.errors.UsageError` for a file or folder."""
+        reading = self.of(target)
+        if _is_path(reading.target):
+            raise UsageError(
+                f"{reading.target} is a file or folder, not a server",
+                "Of a recording: whystall diagnose FOLDER; or serve it: whystall replay FOLDER --port 8001",
+            )
+        return reading
+
     def _access(self, entry: TargetEntry) -> Access:
         access = Access(
             headers=tuple({**entry.headers, **dict(self.headers)}.items()),
@@ -116,6 +126,10 @@ class Asked(msgspec.Struct, frozen=True):
         )
         access.check()
         return access
+
+
+def _is_path(target: str) -> bool:
+    return "://" not in target and (target.startswith(("/", ".", "~")) or Path(target).exists())
 
 
 def _interval(settings: Settings) -> float:

@@ -52,7 +52,7 @@ def record(target: str, folder: Path, redact: bool, force: bool, asked: Asked, l
     TARGET is a server's address or its name in whystall.toml. Each scrape is on disk when it is done, so a
     recording that is killed can be read. Ctrl-C or SIGTERM end it early; what was recorded is whole.
     """
-    spec = msgspec.structs.replace(collect_spec(asked.of(target)), keep=False)
+    spec = msgspec.structs.replace(collect_spec(asked.server(target)), keep=False)
     tongue = language(lang, asked.settings.lang)
     address = Address.parse(spec.target)
     redactor = Redactor(address, (*spec.access.secrets, *address.secrets)) if redact else None

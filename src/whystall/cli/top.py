@@ -30,7 +30,7 @@ def top(target: str, window_s: float | None, asked: Asked, lang: str | None) -> 
     and latencies as they go, and the causes with their whys. Keys: arrows choose a cause, p pauses, e shows the next engine
     of the page, l changes the language, q ends. The server is only read.
     """
-    reading = asked.of(target)
+    reading = asked.server(target)
     spec = FeedSpec(
         target=reading.target,
         interval_s=reading.interval_s,

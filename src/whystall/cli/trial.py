@@ -107,7 +107,7 @@ def trial(
         raise UsageError(
             "a trial needs two servers or two results", "Give --a and --b, or --a-result and --b-result; see --help."
         )
-    readings = asked.of(a), asked.of(b)
+    readings = asked.server(a), asked.server(b)
     budget_s = given["budget_s"] or _BUDGET_S
     allow_load(readings, given["plan"], given["send_load"], f"<= {duration(budget_s)}", output.lang)
     spec = _spec(given["plan"], readings[0].slo, budget_s, metric, given)

@@ -152,7 +152,7 @@ def watched(asked: Asked, targets: tuple[str, ...]) -> tuple[WatchTarget, ...]:
         raise UsageError("there is nothing to watch", "Give addresses, or put [targets.NAME] into whystall.toml.")
     found: dict[str, WatchTarget] = {}
     for text in names:
-        reading = asked.of(text)
+        reading = asked.server(text)
         name = short_name(text)
         if name in found and found[name].target != reading.target:
             name = f"{name}-{len(found) + 1}"

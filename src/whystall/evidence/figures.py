@@ -238,7 +238,7 @@ FIGURES: tuple[Figure, ...] = (
     _gauge(
         "run_delay",
         "host",
-        Text("ready but not on a CPU, per second", "就绪但未获 CPU 的时间(每秒)"),
+        Text("ready but not on a CPU, per second", "就绪但未获 CPU 的时间（每秒）"),
         "ratio",
         "lower",
         _host("run_delay_ratio"),

@@ -53,6 +53,7 @@ def test_the_faults_are_listed() -> None:
         ["--num-gpu-blocks-override", "4"],
         ["--no-enable-chunked-prefill", "--max-num-batched-tokens", "100"],
         ["--fault", "replica_imbalance"],
+        ["--log-file", "/dev/null/server.log"],
     ],
 )
 def test_what_cannot_be_is_refused_by_name(arguments: list[str]) -> None:

@@ -45,3 +45,9 @@ def test_only_what_was_asked_for(tmp_path: Path):
 def test_a_target_that_is_no_address_is_refused(tmp_path: Path):
     assert run(["init", str(tmp_path), "--target", "ftp://x"]) == 2
     assert tree(tmp_path) == {}
+
+
+@pytest.mark.parametrize("target", ["http://a b:8000", "ftp://h", "http://h:99999"])
+def test_a_target_that_is_no_address_is_not_written(target: str, tmp_path: Path) -> None:
+    assert run(["init", str(tmp_path), "--target", target]) == 2
+    assert not any(tmp_path.iterdir())

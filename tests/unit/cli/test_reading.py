@@ -70,3 +70,20 @@ def test_one_scrape_is_not_worth_the_wait() -> None:
     with pytest.raises(UsageError, match="shorter than the interval of 20 s"):
         Asked(seconds=10.0, interval_s=20.0).of("http://a:1")
     assert Asked(seconds=10.0, interval_s=10.0).of("http://a:1").seconds == 10.0
+
+
+@pytest.mark.parametrize("target", ["incident", "./incident", "/srv/incident", "~/incident"])
+def test_a_verb_for_servers_refuses_a_folder(target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "incident").mkdir()
+    with pytest.raises(UsageError, match="is a file or folder, not a server") as refused:
+        Asked().server(target)
+    assert "whystall replay" in refused.value.hint
+    assert Asked().of(target).target == target
+
+
+@pytest.mark.parametrize("target", ["incident:8000", "http://incident", "host", ":8000"])
+def test_a_server_beside_a_folder_of_its_name(target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "incident").mkdir()
+    assert Asked().server(target).target == target

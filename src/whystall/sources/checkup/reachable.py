@@ -87,7 +87,7 @@ def _dialect(keys: tuple[SeriesKey, ...], size: dict[str, object]) -> Check:
             Text("no metric of a known engine; {size}", "没有已知引擎的指标；{size}").format(size=measured),
             Text(
                 "is it the engine's own port? --disable-log-stats takes vLLM's metrics away",
-                "这是引擎自己的端口吗?--disable-log-stats 会去掉 vLLM 的指标",
+                "这是引擎自己的端口吗？--disable-log-stats 会去掉 vLLM 的指标",
             ),
         )
     dialect = "Ray" if any(name.startswith("ray_") for name in names) else "vLLM"

@@ -13,6 +13,7 @@ import psutil
 from whystall.errors import UsageError
 
 _SCHEME = re.compile(r"^[a-zA-Z][a-zA-Z0-9+.-]*://")
+_NO_HOST = re.compile(r"[\s\x00-\x20<>\"'`{}|\\^]")
 _ENDINGS = ("/metrics", "/v1/models", "/v1", "/health")
 _HINT = "give it as http://host:8000, or a recording folder"
 
@@ -68,6 +69,8 @@ class Address(msgspec.Struct, frozen=True):
             raise UsageError(f"{parts.scheme}:// is not an address of a server that is read over HTTP", _HINT)
         if not parts.hostname:
             raise UsageError("the server's address names no host", _HINT)
+        if _NO_HOST.search(parts.hostname):
+            raise UsageError(f"{parts.hostname!r} is not a host's name", _HINT)
         return cls(
             scheme=parts.scheme,
             host=parts.hostname,

@@ -63,7 +63,7 @@ def kv_overflow() -> Experiment:
         title=Text("KV-cache overflow", "KV 缓存溢出"),
         do=Text(
             "A pool of 2,000 blocks (32,000 tokens); after 30 s six times as many clients.",
-            "KV 池仅 2,000 块(32,000 token);30 秒后客户端增至六倍。",
+            "KV 池仅 2,000 块（32,000 token）；30 秒后客户端增至六倍。",
         ),
         serving=_serving("h200-8b", _chat(8, 1000, 400), num_gpu_blocks=2000),
         planned=(parse_fault("kv_capacity@30"),),
@@ -84,7 +84,7 @@ def scheduling_delay() -> Experiment:
         id="scheduling-delay",
         title=Text("Scheduling delay", "调度延迟"),
         do=Text(
-            "Few seats (--max-num-seqs); after 30 s six times as many clients.", "席位很少;30 秒后客户端增至六倍。"
+            "Few seats (--max-num-seqs); after 30 s six times as many clients.", "席位很少；30 秒后客户端增至六倍。"
         ),
         serving=_serving("h200-8b", _chat(8, 250, 250)),
         planned=(parse_fault("seat_cap@30"),),
@@ -94,7 +94,7 @@ def scheduling_delay() -> Experiment:
             _expect("waiting", "above", 5, "scheduler", "the queue is as long as clients are too many", "队列随之变长"),
             _expect("kv_usage", "below", 0.5, "scheduler", "the pool is not what binds", "瓶颈不在 KV 池"),
             _expect(
-                "itl", "rises", 2, "article", "seats bound the batch, so a step stays short", "席位限制批次,单步仍短"
+                "itl", "rises", 2, "article", "seats bound the batch, so a step stays short", "席位限制批次，单步仍短"
             ),
         ),
     )
@@ -136,7 +136,7 @@ def _small_budget() -> Experiment:
         planned=(),
         cause="",
         expectations=(
-            _expect("kv_usage", "above", 0.9, "article", "a budget is per step, not resident", "预算按步计,不占驻留"),
+            _expect("kv_usage", "above", 0.9, "article", "a budget is per step, not resident", "预算按步计，不占驻留"),
             _expect("preemptions", "above", 0.0, "article", "nothing is short of blocks", "并不缺块"),
             _expect("queue", "below", 0.2, "scheduler", "the load is far from the budget", "负载远低于预算"),
         ),
@@ -149,7 +149,7 @@ def _hundred_seats() -> Experiment:
         title=Text("100 seats under 100-token prompts", "100 token 提示下的 100 个席位"),
         do=Text(
             "--max-num-seqs 100 with short prompts, said to leave the GPU under half used.",
-            "--max-num-seqs 100 加短提示,据称 GPU 利用率不足一半。",
+            "--max-num-seqs 100 加短提示，据称 GPU 利用率不足一半。",
         ),
         serving=_serving("h200-8b", _chat(40, 100, 200), max_num_seqs=100),
         planned=(),
@@ -169,7 +169,7 @@ def _tensor_parallel() -> Experiment:
         title=Text("A 70B model at tensor-parallel 4", "张量并行 4 的 70B 模型"),
         do=Text(
             "After 30 s all-reduces are slow; said: queue 20 to 600 ms, TTFT 0.3 to 1.2 s, cured by a larger budget.",
-            "30 秒后 all-reduce 变慢;据称排队 20→600 毫秒、TTFT 0.3→1.2 秒,增大预算即可。",
+            "30 秒后 all-reduce 变慢；据称排队 20→600 毫秒、TTFT 0.3→1.2 秒，增大预算即可。",
         ),
         serving=_serving("h100-70b-tp4-nvlink", _chat(5, 800, 150)),
         planned=(parse_fault("comm_bound@30*3"),),

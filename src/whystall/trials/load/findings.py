@@ -41,7 +41,7 @@ def _client(uses: Sequence[ClientUse]) -> list[Notice]:
         text = Text(
             "our own requests went out up to {lag:.0f} ms late (p99): latencies are counted from when they should have "
             "gone out, so this client is part of them; send from a machine with more free cores",
-            "本端请求最迟晚发 {lag:.0f} 毫秒(p99)：延迟从应发时刻算起，因而含有本端的耗时；请换一台空闲核更多的机器",
+            "本端请求最迟晚发 {lag:.0f} 毫秒（p99）：延迟从应发时刻算起，因而含有本端的耗时；请换一台空闲核更多的机器",
         )
         found.append(Notice("client_lag", text.format(lag=late * 1e3)))
     cpu = [use.cpu_ratio for use in uses if use.cpu_ratio is not None]

@@ -30,7 +30,19 @@ def test_what_a_person_types(text: str, base: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "http://", "ftp://h", "ray+http://h:1", "h:notaport", "h:99999", "http://[::1", "/tmp/x"]
+    "text",
+    [
+        "",
+        "http://",
+        "ftp://h",
+        "ray+http://h:1",
+        "h:notaport",
+        "h:99999",
+        "http://[::1",
+        "/tmp/x",
+        "http://a b:1",
+        "a|b",
+    ],
 )
 def test_what_is_no_address(text: str) -> None:
     with pytest.raises(UsageError) as caught:
