@@ -42,6 +42,7 @@ EXIT_CODES: dict[FixState, int] = {
 @click.option("--send-load", is_flag=True, help="Prove it under the incident's load sent again, or --clients/--rate.")
 @click.option("--canary", is_flag=True, help="Try also what is likelier to harm than not, or was not predicted.")
 @click.option("--resume", is_flag=True, help="Say what a run that was cut off left; with --apply put it right.")
+@click.option("--recheck", is_flag=True, help="Only look at what was kept before: it holds, or its case opens again.")
 @click.option("--undo", type=int, metavar="CASE", help="Take back the change that was kept in CASE; with --apply.")
 @click.option("--clients", type=click.IntRange(1), help="With --send-load: so many clients that wait.")
 @click.option("--rate", type=click.FloatRange(0, min_open=True), help="With --send-load: requests a second.")
@@ -68,6 +69,8 @@ def fix(target: str, asked: Asked, output: Output, resume: bool, undo: int | Non
         output.write(to_json(found, output.lang))
     else:
         output.write(render_fix(found, output.lang, output.width, output.colour))
+    if given["recheck"]:
+        return int(any(one.came_back for one in found.rechecked))
     asked_back = resume or undo is not None
     return 0 if asked_back and found.state == "rolled_back" else EXIT_CODES[found.state]
 
@@ -93,6 +96,7 @@ def _config(reading: Reading, given: dict[str, Any]) -> LoopConfig:
         apply=given["apply"],
         send_load=given["send_load"],
         canary=given["canary"],
+        recheck=given["recheck"],
         protected=reading.protected,
         load=_load(given["clients"], given["rate"], given["send_load"]),
         budget_s=given["budget_s"] or LoopConfig().budget_s,

@@ -6,6 +6,9 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from whystall import pipeline
+from whystall.cases.book import Book
+from whystall.cases.past import NOTHING, Past, past_of
+from whystall.errors import WhystallError
 from whystall.model.diagnosis import Diagnosis, Remedy
 from whystall.model.fix import Fix
 from whystall.model.recording import Recording
@@ -22,6 +25,7 @@ from .recovery import resume, undo
 from .switch import Pause, go_on
 from .verify import SendingVerifier, TrialLimits, WatchingVerifier
 
+_UNREAD = Text("note: kept cases were left out: {why}", "注意：未能使用既往案例：{why}")
 Show = Callable[[Progress], None] | None
 
 
@@ -51,7 +55,7 @@ class AutoPerformanceDiagnoser:
         self.target = target
         self.config = config or LoopConfig()
         self.metrics_collector = metrics_collector
-        self.anomaly_detector = anomaly_detector or detector(self.config.slo)
+        self.anomaly_detector = anomaly_detector
         self.root_cause_analyzer = root_cause_analyzer or analyze
         self.optimizer = optimizer or _optimizer(self.config)
         self.verifier = verifier
@@ -68,7 +72,12 @@ class AutoPerformanceDiagnoser:
         """As :meth:`run`, with an answer for a healthy target too."""
         target = await opened(self.target, self.config, self.say)
         records = Records(target.config.book, self.say)
-        mandate = Mandate(state=self.config.state_folder, apply=self.config.apply, canary=self.config.canary)
+        mandate = Mandate(
+            state=self.config.state_folder,
+            apply=self.config.apply,
+            canary=self.config.canary,
+            recheck_only=self.config.recheck,
+        )
         return await Loop(target.name, target.actuator, self._parts(target), mandate, records, self.pause).run()
 
     async def resume(self) -> Fix:
@@ -88,10 +97,22 @@ class AutoPerformanceDiagnoser:
         return Parts(
             metrics_collector=self.metrics_collector or (lambda: target.look(target.config.seconds, self.show)),
             verifier=self.verifier or self._verifier(target),
-            anomaly_detector=self.anomaly_detector,
+            anomaly_detector=self.anomaly_detector or detector(self.config.slo, self._past(target)),
             root_cause_analyzer=self.root_cause_analyzer,
             optimizer=self.optimizer,
         )
+
+    def _past(self, target: Opened) -> Past:
+        """What the kept cases say. That they cannot be read is told, and keeps nobody from a diagnosis."""
+        store = target.config.book
+        if store is None:
+            return NOTHING
+        try:
+            with Book.read(store) as book:
+                return past_of(book)
+        except WhystallError as error:
+            self.say(_UNREAD.format(why=error.message))
+            return NOTHING
 
     def _verifier(self, target: Opened) -> Verifier:
         config = target.config

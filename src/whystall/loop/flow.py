@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import msgspec
 
 from whystall.errors import ChangeFailed, TooLittleData, WhystallError
 from whystall.model.diagnosis import Diagnosis, Remedy
-from whystall.model.fix import Fix
+from whystall.model.fix import Fix, Rechecked
 from whystall.model.recording import Recording
 from whystall.model.text import Text
 from whystall.trials.actuators.actuator import Actuator
@@ -19,6 +20,7 @@ from whystall.trials.lock import locked
 from .change import change_of, shown
 from .decision import chosen, decide, improvement_of
 from .parts import Parts
+from .recheck import baseline_of, recheck
 from .records import Records
 from .switch import Pause, Switch
 
@@ -35,16 +37,26 @@ _KEPT = Text("kept: {because}", "保留：{because}")
 _BACK = Text("taken back: {because}", "已恢复原状：{because}")
 _STUCK = Text("it could not be put back by itself: {because}; run: {undo}", "无法自动恢复：{because}；请执行：{undo}")
 _INTERRUPTED = Text("interrupted", "被中断")
+_NOT_RECHECKED = Text(
+    "note: what was kept before was not looked at again: {why}", "注意：未能复查先前保留的更改：{why}"
+)
+_CAME_BACK = Text("case {cases} came back and is open again", "案例 {cases} 复发，已重新打开")
+_ALL_HOLD = Text("every change that was kept holds", "所有保留的更改依然有效")
+_NONE_KEPT = Text("no change of it was kept", "没有保留过它的更改")
 _WHY = Text("{why}", "{why}")
 
 
 class Mandate(msgspec.Struct, frozen=True, kw_only=True):
-    """What the loop may do. ``state`` is the user's state folder. ``look_again``: diagnose once more what was kept."""
+    """What the loop may do. ``state`` is the user's state folder. ``look_again``: diagnose once more what was kept.
+
+    ``recheck_only``: look at every kept change of the target again, however young, and do nothing else.
+    """
 
     state: Path
     apply: bool = False
     canary: bool = False
     look_again: bool = True
+    recheck_only: bool = False
 
 
 class Loop:
@@ -59,6 +71,7 @@ class Loop:
         self.mandate = mandate
         self.records = records
         self.pause = pause
+        self.rechecked: tuple[Rechecked, ...] = ()
 
     async def run(self) -> Fix:
         """All of it. Raises what looking raises, Locked, UsageError where the change cannot be written, and ChangeFailed
@@ -68,9 +81,12 @@ class Loop:
             _require_none_open(Journal(self.mandate.state, self.actuator.target))
         recording = await self.parts.metrics_collector()
         finding = self.parts.anomaly_detector(recording)
-        if finding is None:
-            return Fix(self.target, "healthy", _HEALTHY)
-        diagnosis = self.parts.root_cause_analyzer(recording, finding)
+        diagnosis = self.parts.root_cause_analyzer(recording, finding) if finding is not None else None
+        self.rechecked = self._rechecked(recording, diagnosis)
+        if self.mandate.recheck_only:
+            return self._only_rechecked()
+        if diagnosis is None:
+            return self._ended(Fix(self.target, "healthy", _HEALTHY))
         if diagnosis.verdict != "bottleneck":
             return Fix(self.target, "unknown", _UNKNOWN, diagnosis)
         remedies = self.parts.optimizer(recording, diagnosis)
@@ -136,7 +152,7 @@ class Loop:
     async def _kept(self, switch: Switch, fix: Fix, why: Text) -> Fix:
         after = await self._second_look()
         because = _KEPT.format(because=why)
-        self.records.ended("kept", because, after)
+        self.records.ended("kept", because, after, baseline_of(fix.trial))
         return self._ended(fix, state="kept", because=because, after=after, change=switch.change)
 
     async def _taken_back(self, switch: Switch, fix: Fix, why: Text) -> Fix:
@@ -165,7 +181,24 @@ class Loop:
         if fix.state == "no_remedy" and self.records.case is not None:
             self.records.ended("not_changed", fix.because)
         change = shown(fix.change) if fix.change else None
-        return msgspec.structs.replace(fix, steps=tuple(self.records.steps), case=self.records.number, change=change)
+        done = {"steps": tuple(self.records.steps), "case": self.records.number, "rechecked": self.rechecked}
+        return msgspec.structs.replace(fix, change=change, **done)
+
+    def _rechecked(self, recording: Recording, diagnosis: Diagnosis | None) -> tuple[Rechecked, ...]:
+        """Kept changes that are due; all of them where nothing else was asked, and then a book that fails is an error."""
+        only = self.mandate.recheck_only
+        try:
+            return recheck(self.records.store, recording, diagnosis, time.time(), all_kept=only)
+        except WhystallError as error:
+            if only or self.mandate.apply:
+                raise
+            self.records.say(_NOT_RECHECKED.format(why=error.message))
+            return ()
+
+    def _only_rechecked(self) -> Fix:
+        back = [str(one.case) for one in self.rechecked if one.came_back]
+        text = _CAME_BACK.format(cases=", ".join(back)) if back else _ALL_HOLD if self.rechecked else _NONE_KEPT
+        return self._ended(Fix(self.target, "unknown" if back else "healthy", text))
 
 
 def _planned(remedy: Remedy) -> Text:

@@ -43,6 +43,7 @@ class LoopConfig(msgspec.Struct, frozen=True, kw_only=True):
     ``actuator`` says how the server is run, where it is none that whystall runs itself. ``load`` is sent where
     ``send_load`` allows it; without one the incident's own is sent again. ``arguments`` are those a model is started
     with. ``state`` and ``store`` None take the user's own folder; ``keep_case`` False writes no case.
+    ``recheck`` looks at every kept change again and does nothing else.
     """
 
     seconds: float = 30.0
@@ -64,6 +65,7 @@ class LoopConfig(msgspec.Struct, frozen=True, kw_only=True):
     state: Path | None = None
     store: Path | None = None
     keep_case: bool = True
+    recheck: bool = False
 
     @property
     def state_folder(self) -> Path:

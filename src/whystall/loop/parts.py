@@ -8,6 +8,7 @@ from typing import Protocol
 import msgspec
 
 from whystall import pipeline
+from whystall.cases.past import NOTHING, Past
 from whystall.model.diagnosis import Diagnosis, Remedy
 from whystall.model.recording import Recording
 from whystall.model.slo import Slo
@@ -59,11 +60,14 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     optimizer: Callable[[Recording, Diagnosis], tuple[Remedy, ...]]
 
 
-def detector(slo: Slo | None = None) -> AnomalyDetector:
-    """The pipeline's own: a server inside its SLO, and without one a server that nobody feels, is healthy."""
+def detector(slo: Slo | None = None, past: Past = NOTHING) -> AnomalyDetector:
+    """The pipeline's own: a server inside its SLO, and without one a server that nobody feels, is healthy.
+
+    ``past`` are the kept cases: what helped in them is advised first.
+    """
 
     def detect(recording: Recording) -> Finding | None:
-        finding = pipeline.diagnose(recording, slo)
+        finding = pipeline.diagnose(recording, slo, past=past)
         return None if finding.diagnosis.verdict == "healthy" else finding
 
     return detect

@@ -66,11 +66,17 @@ class Records:
         text = Text("{verdict}: {because}", "{verdict}：{because}").format(verdict=trial.verdict, because=trial.because)
         self.step("verified", text, trial=plain(trial))
 
-    def ended(self, outcome: CaseOutcome, text: Text, after: Diagnosis | None = None) -> None:
-        """How it came out; the case is closed."""
+    def ended(
+        self,
+        outcome: CaseOutcome,
+        text: Text,
+        after: Diagnosis | None = None,
+        baseline: dict[str, float] | None = None,
+    ) -> None:
+        """How it came out; the case is closed. ``baseline`` is what a kept change is checked against later."""
         id: StepId = "kept" if outcome == "kept" else "rolled_back" if outcome == "rolled_back" else "closed"
         seen = plain(msgspec.structs.replace(after, engines=())) if after is not None else None
-        self.step(id, text, outcome=outcome, closed=time.time(), after=seen)
+        self.step(id, text, outcome=outcome, closed=time.time(), after=seen, baseline=baseline or {})
 
     def _update(self, case: Case) -> None:
         assert self.store is not None

@@ -25,6 +25,7 @@ StepId = Literal[
     "kept",
     "rolled_back",
     "closed",
+    "checked",
     "reopened",
 ]
 

@@ -37,12 +37,21 @@ class Improvement(msgspec.Struct, frozen=True):
     throughput_percent: Range | None = None
 
 
+class Rechecked(msgspec.Struct, frozen=True):
+    """A kept case that was looked at again: whether it came back (and is open again), and what was seen."""
+
+    case: int
+    came_back: bool
+    text: Text
+
+
 class Fix(msgspec.Struct, frozen=True):
     """``suggestions`` are the diagnosis' remedies with what each is predicted to do, the first the best.
 
     ``remedy`` is the one that was chosen, ``change`` what it is on this server, ``after`` what a second look said once
     the change was kept. ``state``: ``planned`` is a dry run, ``written`` a patch for somebody else to merge, ``failed``
-    a change that could be neither made nor taken back by itself. ``case`` is 0 where none was written.
+    a change that could be neither made nor taken back by itself. ``case`` is 0 where none was written. ``rechecked``:
+    earlier cases of the target whose kept change was looked at again.
     """
 
     target: str
@@ -57,6 +66,7 @@ class Fix(msgspec.Struct, frozen=True):
     after: Diagnosis | None = None
     steps: tuple[FixStep, ...] = ()
     case: int = 0
+    rechecked: tuple[Rechecked, ...] = ()
     schema: Literal["whystall.fix/1"] = "whystall.fix/1"
 
     @property

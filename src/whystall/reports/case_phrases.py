@@ -64,6 +64,7 @@ CASE_PHRASES: dict[str, Text] = {
     "step_kept": Text("kept", "保留"),
     "step_rolled_back": Text("rolled back", "回退"),
     "step_closed": Text("closed", "结案"),
+    "step_checked": Text("looked at again", "复查"),
     "step_reopened": Text("opened again", "重新打开"),
     "pm_whys": Text("Five whys", "五个为什么"),
     "pm_why": Text("Why {n}", "为什么 {n}"),

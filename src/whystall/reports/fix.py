@@ -10,7 +10,7 @@ from rich.table import Table as Grid
 
 from whystall.model.change import Change
 from whystall.model.diagnosis import Diagnosis, Remedy
-from whystall.model.fix import Fix, FixState
+from whystall.model.fix import Fix, FixState, Rechecked
 from whystall.model.prediction import Range
 from whystall.model.text import Text
 from whystall.model.trial import Effect, Trial
@@ -19,6 +19,7 @@ from whystall.trials.metrics import METRICS
 from .figures import figure
 from .line import Line
 from .printable import clean
+from .similar import similar_line, tried_text
 from .text import heading, printed
 
 _STATES: dict[FixState, tuple[Text, str]] = {
@@ -33,6 +34,8 @@ _STATES: dict[FixState, tuple[Text, str]] = {
 }
 _TITLES = {
     "found": Text("What was found", "发现"),
+    "alike": Text("Kept cases like this one", "相似的既往案例"),
+    "rechecked": Text("Changes kept before, looked at again", "对先前保留的更改的复查"),
     "options": Text("What could be done", "可选办法"),
     "change": Text("The change", "更改"),
     "undo": Text("Undone by", "撤销方式"),
@@ -40,6 +43,7 @@ _TITLES = {
     "after": Text("Looked at again", "再次观察"),
 }
 _CASE = Text("Kept as case {n}: whystall cases show {n}", "已记为案例 {n}：whystall cases show {n}")
+_RECHECKED = Text("case {n} {text}", "案例 {n} {text}")
 _LATENCY = Text("a whole request's time {change}", "单个请求总耗时 {change}")
 _THROUGHPUT = Text("tokens a second {change}", "每秒 token 数 {change}")
 _GONE = Text("healthy: {causes} gone", "健康：{causes} 已消失")
@@ -64,6 +68,11 @@ def _answer(fix: Fix, lang: str) -> Iterator[RenderableType]:
     yield from (Line(clean(line)) for line in _gains(fix, lang))
     if fix.diagnosis is not None:
         yield from _section("found", lang, [Line(clean(fix.diagnosis.headline.in_(lang)))])
+        alike = similar_line(fix.diagnosis.similar, lang)
+        if alike:
+            yield from _section("alike", lang, [Line(clean(alike))])
+    if fix.rechecked:
+        yield from _section("rechecked", lang, [Line(clean(_rechecked(one, lang))) for one in fix.rechecked])
     if fix.suggestions:
         yield from _section("options", lang, [_option(remedy, lang) for remedy in fix.suggestions[:4]])
 
@@ -91,8 +100,13 @@ def _gains(fix: Fix, lang: str) -> Iterator[str]:
             yield text.format(change=f"{found.mid:+.0f}% ({found.low:+.0f} … {found.high:+.0f})").in_(lang)
 
 
+def _rechecked(one: Rechecked, lang: str) -> str:
+    return _RECHECKED.format(n=one.case, text=one.text).in_(lang)
+
+
 def _option(remedy: Remedy, lang: str) -> RenderableType:
-    text = Line("· " + clean(remedy.text.in_(lang)))
+    fared = tried_text(remedy.tried, lang)
+    text = Line("· " + clean(remedy.text.in_(lang)) + (f" ({clean(fared)})" if fared else ""))
     if remedy.prediction is None:
         return text
     effects = ", ".join(f"{name} {_range(found)}" for name, found in list(remedy.effect.items())[:4])

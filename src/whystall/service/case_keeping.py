@@ -7,10 +7,13 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from whystall.cases.book import Book
+from whystall.cases.coming_back import is_back, kept_on, opened_again
 from whystall.cases.opening import case_of
 from whystall.model.case import Case, CaseStep, StepId
 from whystall.model.incident import Incident, IncidentStepId
+from whystall.model.text import Text
 
+_CAME_BACK = Text("came back: {headline}", "复发：{headline}")
 _STEPS: dict[IncidentStepId, StepId] = {
     "began": "began",
     "opened": "diagnosed",
@@ -40,4 +43,14 @@ def keep_case(incident: Incident, path: Path) -> int:
         return 0
     with Book.open(path) as book:
         here = book.find(case.uid)
-        return book.add(case).id if here is None else here
+        if here is not None:
+            return here
+        _open_again(book, case)
+        return book.add(case).id
+
+
+def _open_again(book: Book, case: Case) -> None:
+    """Cases of the target whose kept change was to have ended this: it came back."""
+    for kept in kept_on(book, case.target):
+        if (kept.closed or kept.opened) < case.opened and is_back(kept, case.signature.causes.items()):
+            book.update(opened_again(kept, case.opened, _CAME_BACK.format(headline=case.headline)))

@@ -138,6 +138,9 @@ def _prefill_steps(
     return mixed, np.column_stack([whole, room]) + requests[:, None]
 
 
+_LEAST_FRONT = 3  # intervals: the first that shows nobody waiting may be a queue that is about to show
+
+
 def fit_front(tables: Sequence[SeriesTable]) -> float:
     """Seconds that a request spends before and after the engine: TTFT - queue - prefill where the engine is nearly idle.
 
@@ -147,7 +150,7 @@ def fit_front(tables: Sequence[SeriesTable]) -> float:
     for table in tables:
         for series in split_engines(table)[:1]:
             rest += _front(series)
-    return max(float(np.quantile(rest, 0.1)), 0.0) if rest else 0.0
+    return max(float(np.quantile(rest, 0.1)), 0.0) if len(rest) >= _LEAST_FRONT else 0.0
 
 
 def _front(series: EngineSeries) -> list[float]:
@@ -160,7 +163,10 @@ def _front(series: EngineSeries) -> list[float]:
     rest = mean("time_to_first_token_seconds") - mean("request_queue_time_seconds")
     rest -= mean("request_prefill_time_seconds")
     queue = mean("request_queue_time_seconds")
-    steady = np.isfinite(rest) & (np.abs(first - ended) <= 1) & (queue < 1e-3) & (rest > 0)
+    # TTFT is of who came just now, the others of who has just ended: the same only while nobody waits.
+    waiting = np.nan_to_num(series.total("num_requests_waiting"))
+    calm = (waiting[:-1] == 0) & (waiting[1:] == 0)
+    steady = np.isfinite(rest) & (np.abs(first - ended) <= 1) & (queue < 1e-3) & (rest > 0) & calm
     return [float(value) for value in rest[steady]]
 
 

@@ -7,14 +7,20 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 import whystall
 from loop_scenes import SEATS, planted, prediction, remedy
 from whystall import AutoPerformanceDiagnoser, Diagnoser, LoopConfig, diagnose
+from whystall.cases.book import Book
+from whystall.cases.opening import case_of
 from whystall.errors import Refused, UsageError
 from whystall.loop.opening import opened
+from whystall.model.diagnosis import Tried, Window
 from whystall.model.recording import Recording
+from whystall.model.text import Text
+from whystall.reports.fix import render_fix
 from whystall.sources.files.recording import read_recording
 
 
@@ -34,6 +40,36 @@ async def test_what_is_found_and_suggested(data: Path, config: LoopConfig) -> No
     assert found.root_causes[0].id == "seat_cap"
     assert found.suggestions
     assert (found.trial, found.improvement, found.case) == (None, None, 0)
+
+
+async def test_what_helped_in_kept_cases_is_told_and_comes_first(data: Path, config: LoopConfig) -> None:
+    where = str(data / "recordings" / "seq_cap")
+    first = await AutoPerformanceDiagnoser(where, config).run()
+    assert first is not None
+    assert first.diagnosis is not None
+    assert all(one.tried is None for one in first.suggestions)
+    other = msgspec.structs.replace(first.diagnosis, window=Window(0.0, 30.0, 30.0))
+    assert config.book is not None
+    with Book.open(config.book) as book:
+        for _ in range(2):
+            book.add(msgspec.structs.replace(case_of(other, 1.0, "fix"), remedy=first.suggestions[0], outcome="kept"))
+    again = await AutoPerformanceDiagnoser(where, config).run()
+    assert again is not None
+    assert again.suggestions[0].tried == Tried(2, 2, (2, 1))
+    assert again.diagnosis is not None
+    assert [one.id for one in again.diagnosis.similar] == [2, 1]
+    shown = render_fix(again, "en", 100)
+    assert "(helped 2 of 2" in shown
+    assert "As case 2, 1;" in shown
+
+
+async def test_kept_cases_that_cannot_be_read_are_told_and_change_nothing(data: Path, config: LoopConfig) -> None:
+    assert config.book is not None
+    config.book.write_text("no database")
+    said: list[Text] = []
+    found = await AutoPerformanceDiagnoser(str(data / "recordings" / "seq_cap"), config, say=said.append).run()
+    assert found is not None
+    assert any("kept cases were left out" in text.en for text in said)
 
 
 async def test_every_part_may_be_replaced(data: Path, config: LoopConfig) -> None:
