@@ -42,6 +42,7 @@ class Focus(msgspec.Struct, frozen=True):
 
     ``onset`` is None when it was there from the start or nothing hurts; ``kinds`` maps each kind of loss to its share of
     the incident's time. ``passing``: the kinds that were seen where nothing hurts, for losses too short to count.
+    ``lost``: the flagged intervals of every episode, not of the worst one alone.
     """
 
     inside: Bools
@@ -49,6 +50,7 @@ class Focus(msgspec.Struct, frozen=True):
     hurts: bool
     onset: Onset | None
     kinds: dict[str, float]
+    lost: Bools
     passing: frozenset[str] = frozenset()
 
 
@@ -65,14 +67,22 @@ def focus(state: EngineState, slo: Slo | None = None, paced: Pace | None = None)
         return _unanswered(state, beyond, flags)
     if best is None:
         passing = frozenset(kind for kind, flag in flags.items() if flag.any())
-        return Focus(np.ones(m, dtype=bool), np.zeros(m, dtype=bool), False, None, {}, passing)
+        return Focus(np.ones(m, dtype=bool), np.zeros(m, dtype=bool), False, None, {}, np.zeros(m, dtype=bool), passing)
     start, stop, _ = best
     inside = _around_gap(state, start, stop)
     before = _past(state, start, flags)
     seconds = state.dt[inside].sum()
     kinds = {kind: float(state.dt[flag & inside].sum() / seconds) for kind, flag in flags.items()}
     onset = _onset(state, start) if before.any() else None
-    return Focus(inside, before, True, onset, kinds)
+    return Focus(inside, before, True, onset, kinds, _lost(flags, [best, *episodes]))
+
+
+def _lost(flags: dict[str, Bools], episodes: list[tuple[int, int, float]]) -> Bools:
+    """The flagged intervals of the episodes."""
+    within = np.zeros(len(flags["stall"]), dtype=bool)
+    for start, stop, _ in episodes:
+        within[start:stop] = True
+    return within & np.logical_or.reduce(list(flags.values()))
 
 
 def _around_gap(state: EngineState, start: int, stop: int) -> Bools:
@@ -104,7 +114,7 @@ def _unanswered(state: EngineState, away: Silence, flags: dict[str, Bools]) -> F
     near = state.t_end > state.seconds - _NEXT_S if away.where == "end" else state.t_start < _NEXT_S
     before = _past(state, int(near.argmax()), flags)
     at_end = Onset(state.seconds, float(state.t_start[-1]), state.seconds)
-    return Focus(near, before, True, at_end if away.where == "end" else None, {"away": 1.0})
+    return Focus(near, before, True, at_end if away.where == "end" else None, {"away": 1.0}, near)
 
 
 def _hang(state: EngineState, stall: Bools) -> tuple[int, int, float] | None:

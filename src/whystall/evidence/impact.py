@@ -29,6 +29,8 @@ def impact(scene: Scene) -> Impact:
         rejected_per_s=_seen(scene.rate(state.rejections)),
         requests_affected_ratio=_affected(scene, finished),
         window_s=scene.seconds,
+        lost_s=float(state.dt[scene.focus.lost].sum()),
+        lost_until_s=float(state.t_end[scene.focus.lost][-1]) if scene.focus.lost.any() else None,
     )
 
 

@@ -26,6 +26,7 @@ def residual(scene: Scene) -> Iterator[Evidence]:
     """Evidence from the time of steps against their work, and from the gaps that are no steps."""
     yield from _median(scene)
     yield from _pauses(scene)
+    yield from _unfelt(scene)
     rows = _inside(scene)
     if not len(rows):
         return
@@ -90,6 +91,20 @@ def _slowdown(scene: Scene, rows: StepRows, cost: StepCost) -> Evidence:
     slower = strength >= 0.3
     onset = _onset(scene) if slower else None
     return scene.evidence("step.residual", math.exp(middle), "ratio", strength, words, onset=onset, anomaly=slower)
+
+
+def _unfelt(scene: Scene) -> Iterator[Evidence]:
+    """Steps that became slower at equal work where nobody feels it yet: an anomaly, and no incident."""
+    paced = scene.paced
+    if paced is None or not paced.changed or scene.focus.hurts:
+        return
+    slower = [bool(paced.slower[at]) for at in paced.rows.first]
+    times = math.exp(float(np.median(paced.residual[slower])))
+    text = Text(
+        "a step takes {times:~3} times what the same batch took before; nobody feels it yet",
+        "每步耗时是此前同样批次的 {times:~3} 倍；尚无人察觉",
+    )
+    yield scene.evidence("step.slower", times, "ratio", 0.0, text.format(times=times), onset=paced.onset, anomaly=True)
 
 
 def _onset(scene: Scene) -> Onset | None:

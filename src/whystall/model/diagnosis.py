@@ -171,7 +171,11 @@ class Remedy(msgspec.Struct, frozen=True):
 
 
 class Impact(msgspec.Struct, frozen=True):
-    """What it costs, over the incident (from its onset, else the whole window). None where it was not seen."""
+    """What it costs, over the incident (from its onset, else the whole window). None where it was not seen.
+
+    ``lost_s``: for how much of the whole window somebody lost something, in all its incidents; ``lost_until_s``: the end of
+    the last of it, seconds after the window's start, None where nothing was lost.
+    """
 
     ttft_p95_s: float | None = None
     itl_p95_s: float | None = None
@@ -184,6 +188,8 @@ class Impact(msgspec.Struct, frozen=True):
     itl_mean_s: float | None = None
     e2e_p95_s: float | None = None
     window_s: float | None = None
+    lost_s: float | None = None
+    lost_until_s: float | None = None
 
 
 class Identity(msgspec.Struct, frozen=True):

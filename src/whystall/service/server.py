@@ -29,7 +29,9 @@ from .look import Job, Looked, Seen
 from .window import Window, dense
 from .witness import Witness
 
-LOST_AFTER = 3  # scrapes in a row without a page; one or two are a network's hiccup
+# Scrapes in a row without a page, over so many seconds: one or two are a network's hiccup, and a small server's restart
+# takes some seconds. Where one scrape in ten is lost by chance, three in a row come every hour or so, six once in months.
+LOST_AFTER, LOST_S, LOST_SURELY = 3, 25.0, 6
 
 
 class Watching(msgspec.Struct, frozen=True):
@@ -108,7 +110,7 @@ class Server:
         self.looking = False  # a job is under way
         self._indexes: dict[int, tuple[Sequence[SeriesKey], Index]] = {}
         self._lost = 0
-        self._lost_since = 0.0
+        self._lost_since = self._lost_for = 0.0
         self._last_tick = self._last_full = float("-inf")
         self._known_failed = 0
 
@@ -150,6 +152,7 @@ class Server:
         self.failed += 1
         self._lost_since = t if self._lost == 0 else self._lost_since
         self._lost += 1
+        self._lost_for = t - self._lost_since
         self.error = f"{name}: {text}" if text else name
         if not self.engines:
             self.engines[""] = EngineSeen(self._engine_id(""), "", self.target, self.slo, self._store)
@@ -262,7 +265,7 @@ class Server:
 
     def unreachable(self) -> Text | None:
         """Why there is no page, None where one came lately."""
-        if self._lost < LOST_AFTER:
+        if not self._is_lost():
             return None
         when = self.window.last is not None
         return Text(
@@ -272,4 +275,7 @@ class Server:
 
     def lost_since(self) -> float | None:
         """When the first of the scrapes failed that failed in a row; None where the last one gave a page."""
-        return self._lost_since if self._lost >= LOST_AFTER else None
+        return self._lost_since if self._is_lost() else None
+
+    def _is_lost(self) -> bool:
+        return self._lost >= LOST_SURELY or (self._lost >= LOST_AFTER and self._lost_for >= LOST_S)

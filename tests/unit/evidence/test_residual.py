@@ -2,7 +2,8 @@
 
 import pytest
 
-from scenes import evidence_of
+from scenes import evidence_of, scene_of
+from whystall.evidence.families import collect
 
 RUNNING, KV = [20, 28, 36, 30, 24, 18, 26, 34], [0.1, 0.14, 0.18, 0.15, 0.12, 0.09, 0.13, 0.17]
 WORK = {"seconds": 40, "running": RUNNING, "kv": KV, "rate": 1, "prompt": 200, "output": 100}
@@ -55,3 +56,19 @@ def test_mean_and_median_are_both_told() -> None:
     found = evidence_of({**WORK, "itl_ms": itl()}, {**WORK, "itl_ms": itl(36)})["itl.median"]
     assert found.strength > 0.3
     assert "the mean is" in found.text.en
+
+
+def test_a_tenth_more_a_step_is_an_anomaly_and_no_incident() -> None:
+    """A regression is told while it is too small to be felt: nothing hurts, and it says since when."""
+    scene = scene_of({**WORK, "itl_ms": itl()}, {**WORK, "itl_ms": [1.1 * ms for ms in itl()]})
+    found = collect(scene)
+    assert not scene.focus.hurts
+    assert found["step.slower"].value == pytest.approx(1.1, abs=0.03)
+    assert found["step.slower"].anomaly
+    assert found["step.slower"].onset is not None
+    assert abs(found["step.slower"].onset.seconds - 40) <= 2
+    assert found["step.slower"].strength == 0  # no cause gains by it
+
+
+def test_steps_as_ever_are_no_anomaly() -> None:
+    assert "step.slower" not in evidence_of({**WORK, "itl_ms": itl()}, {**WORK, "itl_ms": itl()})

@@ -1,10 +1,10 @@
 import msgspec
 
 import findings
-from whystall.model.diagnosis import Engine, Impact
+from whystall.model.diagnosis import Diagnosis, Engine, Impact
 from whystall.model.incident import Burn, Forecast
 from whystall.model.text import Text
-from whystall.service.course import Course, Look, calm, hurts
+from whystall.service.course import LASTS_S, Course, Look, calm, hurts
 
 BAD = findings.bottleneck().diagnosis
 GOOD = findings.healthy().diagnosis
@@ -22,8 +22,14 @@ def see(at: Course, *looks: Look) -> list[str]:
     return [f"{h.what} {h.incident.state}" for look in looks for h in at.see(look)]
 
 
-def bad(at: float) -> Look:
-    return Look(at, BAD, BAD)
+def losing(of: Diagnosis, until: float, seconds: float = 60.0) -> Diagnosis:
+    """``of`` with ``seconds`` lost up to ``until``."""
+    impact = msgspec.structs.replace(of.impact, lost_s=seconds, lost_until_s=until - of.window.start)
+    return msgspec.structs.replace(of, impact=impact)
+
+
+def bad(at: float, seconds: float = 60.0) -> Look:
+    return Look(at, losing(BAD, at, seconds), BAD)
 
 
 def good(at: float) -> Look:
@@ -43,6 +49,18 @@ def test_two_open_two_close_each_once():
     assert at.not_before >= 0
 
 
+def test_a_loss_that_is_over_is_not_confirmed_by_looks_at_it():
+    """Seen in the soak: a queue of ten seconds stood in the window of five looks."""
+    once = losing(BAD, 0.0)
+    assert see(course(), *(Look(t, once, BAD) for t in range(0, 60, 10))) == []
+
+
+def test_a_short_loss_is_none_until_enough_of_them_came():
+    at = course()
+    assert see(at, *(bad(t, seconds=10.0) for t in range(0, 60, 10))) == []
+    assert see(at, bad(60, seconds=LASTS_S)) == ["opened open"]
+
+
 def test_a_relapse_while_it_is_open_is_the_same_incident():
     at = course()
     assert see(at, bad(0), bad(10), good(20), bad(30), good(40), bad(50)) == ["opened open"]
@@ -51,7 +69,7 @@ def test_a_relapse_while_it_is_open_is_the_same_incident():
 def test_a_loss_without_a_cause_opens_later():
     assert hurts(UNTOLD)
     at = course()
-    untold = [Look(t, UNTOLD, UNTOLD) for t in range(4)]
+    untold = [Look(t, losing(UNTOLD, t), UNTOLD) for t in range(4)]
     assert see(at, *untold[:3]) == []
     assert see(at, untold[3]) == ["opened open"]
     assert at.incident.cause == ""
@@ -59,7 +77,7 @@ def test_a_loss_without_a_cause_opens_later():
 
 def test_the_cause_that_comes_later_is_told_once():
     at = course()
-    see(at, *(Look(t, UNTOLD, UNTOLD) for t in range(4)))
+    see(at, *(Look(t, losing(UNTOLD, t), UNTOLD) for t in range(4)))
     assert see(at, bad(5), bad(6), bad(7)) == ["updated open"]
     assert at.incident.cause == BAD.causes[0].id
     assert at.incident.first_step == BAD.remedies[0].text
