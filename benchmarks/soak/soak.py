@@ -2,7 +2,7 @@
 
 The emulated servers run here on virtual time; the watcher's core runs in a process of its own that gets their pages through
 a pipe, is killed with SIGKILL in the middle and started again on its store. A trouble is missed where no incident of its
-engine began in it; an incident is false where its engine had none. Prints a table and appends a line to
+engine began in it, and its delay is the time until somebody was told; an incident is false where its engine had none. Prints a table and appends a line to
 ``benchmarks/results/soak.jsonl``. Emulated troubles are no real ones.
 
     python benchmarks/soak/soak.py [--engines 50] [--minutes 60]
@@ -22,6 +22,7 @@ import time
 from pathlib import Path
 
 import msgspec
+import numpy as np
 
 from whystall.emulator.server.deployment import Deployment
 from whystall.emulator.server.faults import FAULTS, Planned, inject, prepared
@@ -121,8 +122,10 @@ def planned(engines: int, seconds: float) -> list[Engine]:
     return found
 
 
-def judged(engines: list[Engine], opened: list[tuple[str, float, str, str]], closed: set[str]) -> dict[str, object]:
-    """Counts, and one row for each trouble. ``opened``: engine, since, cause in the end, uid."""
+def judged(
+    engines: list[Engine], opened: list[tuple[str, float, str, str]], closed: set[str], told: dict[str, float]
+) -> dict[str, object]:
+    """Counts, and one row for each trouble. ``opened``: engine, since, cause in the end, uid; ``told``: when, by uid."""
     rows, known = [], set()
     for engine in (one for one in engines if one.fault):
         of_it = [one for one in opened if one[0] == engine.name and engine.at - 30 <= one[1] <= engine.until + SETTLE_S]
@@ -130,7 +133,8 @@ def judged(engines: list[Engine], opened: list[tuple[str, float, str, str]], clo
         causes = [one[2] for one in of_it]
         right = bool(causes) and (engine.fault == "unreachable" or causes[0] in {engine.fault} | TROUBLES[engine.fault])
         rows.append({"engine": engine.name, "fault": engine.fault, "incidents": len(of_it), "causes": causes, "right": right,
-                     "closed": all(one[3] in closed for one in of_it), "at": round(engine.at)})  # fmt: skip
+                     "closed": all(one[3] in closed for one in of_it), "at": round(engine.at),
+                     "delay_s": round(min(told[one[3]] for one in of_it) - engine.at) if of_it else None})  # fmt: skip
     false = [one for one in opened if one[3] not in known]
     return {
         "troubles": len(rows),
@@ -139,6 +143,8 @@ def judged(engines: list[Engine], opened: list[tuple[str, float, str, str]], clo
         "split": sum(row["incidents"] > 1 for row in rows),
         "right": sum(bool(row["right"]) for row in rows),
         "closed": sum(bool(row["closed"] and row["incidents"]) for row in rows),
+        "delay_median_s": float(np.median([row["delay_s"] for row in rows if row["delay_s"] is not None] or [np.nan])),
+        "delay_most_s": max((row["delay_s"] for row in rows if row["delay_s"] is not None), default=None),
         "false_ones": [[one[0], round(one[1]), one[2]] for one in false],
         "rows": rows,
     }
@@ -150,6 +156,7 @@ def run(engines: list[Engine], seconds: float, interval_s: float, store: Path, w
     watched = Watched(store, interval_s)
     opened: dict[str, tuple[str, float, str]] = {}
     closed: set[str] = set()
+    told: dict[str, float] = {}
     warnings: set[str] = set()
     memory: list[int] = []
     cpu_s, cpu, looks, sent, acknowledged, killed = 0.0, 0.0, 0, 0, 0, False
@@ -181,6 +188,7 @@ def run(engines: list[Engine], seconds: float, interval_s: float, store: Path, w
                     warnings.add(uid)
                 elif what in ("opened", "updated"):
                     opened[uid] = (engine.name, since - START, cause)
+                    told.setdefault(uid, t)
                 elif uid in opened:
                     closed.add(uid)
         if ask:
@@ -191,7 +199,7 @@ def run(engines: list[Engine], seconds: float, interval_s: float, store: Path, w
     # A trouble that began in the last two minutes had no time to be seen, or to end.
     every, engines = engines, [engine for engine in engines if not engine.fault or engine.at < t - 120]
     figures = {"minutes_run": round(t / 60, 1)} | judged(
-        engines, [(e, since, cause, uid) for uid, (e, since, cause) in opened.items()], closed
+        engines, [(e, since, cause, uid) for uid, (e, since, cause) in opened.items()], closed, told
     )
     only_warned = warnings - set(opened)
     return figures | {

@@ -82,7 +82,7 @@ def _lost(flags: dict[str, Bools], episodes: list[tuple[int, int, float]]) -> Bo
     within = np.zeros(len(flags["stall"]), dtype=bool)
     for start, stop, _ in episodes:
         within[start:stop] = True
-    return within & np.logical_or.reduce(list(flags.values()))
+    return np.asarray(within & np.logical_or.reduce(list(flags.values())), dtype=bool)
 
 
 def _around_gap(state: EngineState, start: int, stop: int) -> Bools:
