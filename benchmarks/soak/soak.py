@@ -2,8 +2,8 @@
 
 The emulated servers run here on virtual time; the watcher's core runs in a process of its own that gets their pages through
 a pipe, is killed with SIGKILL in the middle and started again on its store. A trouble is missed where no incident of its
-engine began in it, and its delay is the time until somebody was told; an incident is false where its engine had none. Prints a table and appends a line to
-``benchmarks/results/soak.jsonl``. Emulated troubles are no real ones.
+engine began in it, and its delay is the time until somebody was told; an incident is false where its engine had none.
+Prints a table and appends a line to ``benchmarks/results/soak.jsonl``. Emulated troubles are no real ones.
 
     python benchmarks/soak/soak.py [--engines 50] [--minutes 60]
 """
