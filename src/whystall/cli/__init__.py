@@ -19,6 +19,8 @@ REPORT_HINT = (
     "This is a fault of whystall. Please report it with the command and, if you can, the input; "
     "WHYSTALL_DEBUG=1 shows the traceback."
 )
+_SEVERAL = "; of several servers: whystall compare A B, or whystall watch A B C --once"
+_ONE_TARGET = {f"whystall {verb}": _SEVERAL for verb in ("diagnose", "record", "top", "doctor", "whatif")}
 
 
 @click.group(
@@ -70,7 +72,11 @@ def _invoke(argv: list[str]) -> int:
 
 def _from_click(error: click.ClickException) -> WhystallError:
     context = error.ctx if isinstance(error, click.UsageError) else None
-    return UsageError(error.format_message(), f"Try: {context.command_path} --help" if context else "")
+    path = context.command_path if context else "whystall"
+    hint = f"Try: {path} --help"
+    if "unexpected extra argument" in error.format_message():
+        hint += _ONE_TARGET.get(path, "")
+    return UsageError(error.format_message(), hint)
 
 
 def _tell(error: WhystallError, argv: Sequence[str]) -> int:

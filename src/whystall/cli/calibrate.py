@@ -16,6 +16,7 @@ from whystall.state.profile_fit import calibrate as fit
 
 from .language import language
 from .options import LANG
+from .output import Output
 
 _DONE = Text("{file}: a step's time, within {error:.1%} (median)", "{file}：单步耗时，中位误差 {error:.1%}")
 _NEXT = Text("Next: whystall emulate --profile {file}", "下一步：whystall emulate --profile {file}")
@@ -48,6 +49,7 @@ def calibrate(recordings: tuple[Path, ...], file: Path, name: str, force: bool, 
         raise UsageError(f"{file} does not end in .json", "A profile is a JSON file: -o own.json")
     if file.exists() and not force:
         raise UsageError(f"{file} is there already", "Give another -o, or --force to write over it.")
+    Output(file=file).check()
     recorded = [read_recording(folder) for folder in recordings]
     profile = fit([(recording, read_configuration(recording)) for recording in recorded], name or file.stem)
     write_profile(profile, file)

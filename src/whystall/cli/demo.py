@@ -99,7 +99,7 @@ def _closed(done: Demonstrated, file: Path, tongue: str) -> str:
     if not proven(done.fix) or done.case is None:
         return _UNPROVEN.format(because=done.fix.because).in_(tongue)
     beside = file.with_name(f"{file.stem}-postmortem.html")
-    Output("html", tongue, beside).write(render_postmortem(done.case, "html", tongue))
+    Output("html", tongue, beside, told=False).write(render_postmortem(done.case, "html", tongue))
     return _PROVEN.format(file=beside).in_(tongue)
 
 

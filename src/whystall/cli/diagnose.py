@@ -9,18 +9,20 @@ import msgspec
 
 from whystall import pipeline
 from whystall.emulator.engine.profile import StepProfile
-from whystall.model.diagnosis import Verdict
+from whystall.errors import WhystallError
+from whystall.model.diagnosis import Diagnosis, Verdict
 from whystall.model.recording import Recording
 from whystall.profiles.figures import TraceFigures
 from whystall.reports import render
 from whystall.reports.finding import Finding
 from whystall.reports.redacted import redacted
 from whystall.reports.several import several
+from whystall.reports.text import brief
 
 from .collecting import recording_of, recordings_of
 from .explaining import Explainer, explain_options
 from .keeping import keep as keep_case
-from .keeping import past_cases, store_path
+from .keeping import past_cases, require_writable, store_path
 from .options import COMPANIONS, READING, STORE, output_options, reading_options
 from .output import Output
 from .reading import Asked
@@ -74,6 +76,8 @@ def diagnose(
     output.check()
     reading = asked.of(target)
     figures, emulated = _figures(traces), _profile(profile)
+    if keep:
+        require_writable(store_path(store, asked.settings))
     past = past_cases(store, asked.settings, output.lang)
     healthy = pipeline.baselines_of(recording_of(asked.of(baseline), output.lang), reading.slo) if baseline else ()
 
@@ -85,11 +89,22 @@ def diagnose(
     finding = several({name: found(seen) for name, seen in recordings_of(reading, output.lang).items()})
     if redact:
         finding = redacted(finding)
-    if keep:
-        keep_case(finding.diagnosis, store_path(store, asked.settings), output.lang)
+    unkept = _kept(finding.diagnosis, store_path(store, asked.settings), output.lang) if keep else None
     finding = msgspec.structs.replace(finding, diagnosis=explainer.diagnosis(finding.diagnosis, output.lang))
+    if output.file is not None:  # the answer itself is seen at once, and stands where the file cannot be written
+        click.echo(brief(finding.diagnosis, output.lang), nl=False, err=True)
     output.write(render(finding, output.format, output.lang, output.width, output.colour))
-    return EXIT_CODES[finding.diagnosis.verdict]
+    return EXIT_CODES[finding.diagnosis.verdict] if unkept is None else unkept.exit_code
+
+
+def _kept(diagnosis: Diagnosis, path: Path, lang: str) -> WhystallError | None:
+    """What kept the case from being kept, told on the standard error: the look took its time, so its answer is given."""
+    try:
+        keep_case(diagnosis, path, lang)
+    except WhystallError as error:
+        click.echo(f"whystall: {error.message}\nhint: {error.hint}", err=True)
+        return error
+    return None
 
 
 def _figures(traces: tuple[Path, ...]) -> TraceFigures | None:

@@ -105,6 +105,10 @@ async def _serve(asked: dict[str, Any], planned: list[Planned]) -> None:
         face = _face(asked, planned, log)
         async with serving(face, asked["port"], asked["host"]) as url:
             click.echo(f"{url}/metrics")
+            if asked["faults"] and not (asked["rate"] or asked["clients"]):
+                click.echo(
+                    "note: without --rate or --clients nobody asks it anything, and most faults need a load", err=True
+                )
             await _until_told()
     finally:
         if log is not None:

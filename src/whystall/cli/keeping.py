@@ -41,6 +41,12 @@ def past_cases(given: Path | None, settings: Settings, lang: str) -> Past:
         return NOTHING
 
 
+def require_writable(path: Path) -> None:
+    """Raise before the look, not after it, where no case can be kept at ``path``."""
+    with Book.open(path):
+        pass
+
+
 def keep(diagnosis: Diagnosis, path: Path, lang: str) -> Case:
     """Write ``diagnosis`` as a case, once, and say on the standard error under which number."""
     case = case_of(diagnosis, diagnosis.window.end)

@@ -16,7 +16,7 @@ from whystall.model.text import LANGUAGES
 from whystall.reports import FORMATS
 
 from .language import language
-from .output import Output, chosen_format
+from .output import Output, chosen_format, unknown_ending
 from .reading import TOKEN_VARIABLE, Asked
 from .settings import FILE_NAME, load_settings
 
@@ -150,6 +150,9 @@ def output_options(formats: tuple[str, ...] = FORMATS) -> Option[Any]:
             asked = given.get("asked")
             configured = asked.settings.lang if isinstance(asked, Asked) else ""
             output = Output(chosen_format(format_, json_, file), language(lang, configured), file, width)
+            note = unknown_ending(format_, json_, file)
+            if note is not None:
+                click.echo(note.in_(output.lang), err=True)
             return verb(*args, output=output, **given)
 
         return _with(with_output, options, verb)

@@ -11,8 +11,15 @@ import click
 import msgspec
 
 from whystall.errors import UsageError
+from whystall.model.text import Text
 
 _BY_SUFFIX = {".json": "json", ".md": "markdown", ".html": "html", ".htm": "html", ".txt": "text"}
+_TEXT_SUFFIXES = (".log", ".out", ".text")
+_WROTE = Text("wrote {file}", "已写入 {file}")
+_AS_TEXT = Text(
+    "note: {file} is written as text; another ending or --format chooses: {known}",
+    "注意：{file} 将以纯文本写出；可用后缀或 --format 选择：{known}",
+)
 
 
 class Output(msgspec.Struct, frozen=True):
@@ -25,6 +32,7 @@ class Output(msgspec.Struct, frozen=True):
     lang: str = "en"
     file: Path | None = None
     columns: int | None = None
+    told: bool = True  # whether it is said on the standard error that the file was written
 
     @property
     def colour(self) -> bool:
@@ -54,6 +62,15 @@ class Output(msgspec.Struct, frozen=True):
             self.file.write_text(body, encoding="utf-8")
         except OSError as error:
             raise UsageError(f"{self.file} cannot be written: {error.strerror}", "Choose another -o FILE.") from error
+        if self.told:
+            click.echo(_WROTE.format(file=self.file).in_(self.lang), err=True)
+
+
+def unknown_ending(asked: str | None, json: bool, file: Path | None) -> Text | None:
+    """A note where ``file`` ends in a format that we do not write, such as .pdf, and nothing else chose one."""
+    if file is None or asked or json or not file.suffix or file.suffix.lower() in (*_BY_SUFFIX, *_TEXT_SUFFIXES):
+        return None
+    return _AS_TEXT.format(file=file, known=" ".join(_BY_SUFFIX))
 
 
 def chosen_format(asked: str | None, json: bool, file: Path | None) -> str:

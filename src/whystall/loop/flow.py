@@ -27,8 +27,8 @@ from .switch import Pause, Switch
 _HEALTHY = Text("healthy: there is nothing to change", "健康：无需更改")
 _UNKNOWN = Text("it could not be told what limits it, so nothing is changed", "无法判断受何限制，因此不做更改")
 _PLANNED = Text(
-    "planned: {text}; --apply makes the change, proves it and goes back where it does not help",
-    "计划：{text}；--apply 会执行更改、加以验证，无效则恢复原状",
+    "{text}; --apply makes the change, proves it and goes back where it does not help",
+    "{text}；--apply 会执行更改、加以验证，无效则恢复原状",
 )
 _CHOSEN = Text("{text}: {because}", "{text}：{because}")
 _APPLIED = Text("{text}: made and tried in turn with the configuration of before", "{text}：已执行，并与原配置交替对比")

@@ -18,6 +18,8 @@ def parse_duration(text: str) -> float:
     Raises :class:`~whystall.errors.UsageError` where the text is no length of time over zero.
     """
     seconds = _seconds(text.strip().lower().replace("µ", "u"))
+    if seconds == 0:
+        raise UsageError(f"{text!r} is no time at all", "Write a number over 0 and a unit: 250ms, 30s, 5m or 1h.")
     if seconds is None or not 0 < seconds < math.inf:
         raise UsageError(f"{text!r} is not a length of time", "Write a number and a unit: 250ms, 30s, 5m or 1h.")
     return seconds

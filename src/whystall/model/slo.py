@@ -56,7 +56,10 @@ def _field(part: str) -> tuple[str, str]:
 
 
 def _bound(name: str, value: str) -> float:
-    return _ratio(value) if name == "errors" else parse_duration(value)
+    try:
+        return _ratio(value) if name == "errors" else parse_duration(value)
+    except UsageError as error:
+        raise UsageError(f"{name}: {error.message}", error.hint) from None
 
 
 def _ratio(value: str) -> float:

@@ -12,6 +12,9 @@ from rich.rule import Rule
 from rich.table import Table as Grid
 from rich.text import Text
 
+from whystall.model.diagnosis import Diagnosis
+
+from .answer import answer
 from .finding import Finding
 from .line import Line
 from .outline import Answer, CauseBlock, EvidenceRow, Fact, MemoryBar, Outline, Table, WhyRow
@@ -38,6 +41,11 @@ class TextRenderer:
 
     def render(self, finding: Finding, lang: str) -> str:
         return printed(_report(finding, outline(finding, lang), self.width), self.width, self.color)
+
+
+def brief(diagnosis: Diagnosis, lang: str, width: int = 80, color: bool = False) -> str:
+    """The three lines of the answer alone, for where the report goes elsewhere."""
+    return printed(Group(*_answer(answer(diagnosis, lang), width)), width, color)
 
 
 def printed(content: RenderableType, width: int, color: bool) -> str:

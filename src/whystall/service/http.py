@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -192,7 +193,9 @@ async def serving(app: web.Application, host: str, port: int) -> AsyncIterator[s
         try:
             await site.start()
         except OSError as error:
-            raise UsageError(f"cannot listen on {host}:{port}: {error.strerror}", "Give another --listen.") from error
+            raise UsageError(
+                f"cannot listen on {host}:{port}: {os.strerror(error.errno or 0)}", "Give another --listen."
+            ) from error
         address = runner.addresses[0]
         yield f"http://{address[0]}:{address[1]}"
     finally:

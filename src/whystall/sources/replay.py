@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -145,7 +146,10 @@ def _listen(port: int) -> socket.socket:
     try:
         return socket.create_server((HOST, port))
     except (OSError, OverflowError) as error:
-        raise UsageError(f"port {port} of {HOST} cannot be served: {error}", "choose another one with --port") from None
+        reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)
+        raise UsageError(
+            f"port {port} of {HOST} cannot be served: {reason}", "choose another one with --port"
+        ) from None
 
 
 def _body(path: Path) -> bytes:

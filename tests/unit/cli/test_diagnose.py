@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 from pathlib import Path
 
-from whystall.cli import run
+import pytest
 
+from whystall.cli import run
+from whystall.errors import NotWritable
+
+diagnose = importlib.import_module("whystall.cli.diagnose")  # the package's name for it is the command
 TRACES = Path("traces") / "tp2_h200"
+SEATS = Path("recordings") / "seq_cap"
 
 
 def answer(capsys, *argv: str) -> tuple[int, dict]:
@@ -48,3 +54,32 @@ def test_a_baseline_that_is_not_there_is_refused_by_name(data: Path, capsys) -> 
     code, error = answer(capsys, str(data / TRACES / "healthy" / "recording"), "--baseline", "./nowhere")
     assert code != 0
     assert "nowhere" in error["error"]
+
+
+def test_with_a_file_the_three_lines_are_shown_all_the_same(data: Path, tmp_path: Path, capsys) -> None:
+    page = tmp_path / "answer.html"
+    assert run(["diagnose", str(data / SEATS), "-o", str(page), "--lang", "en"]) == 1
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    lines = shown.err.splitlines()
+    assert lines[0] == "✘ BOTTLENECK  All seats taken: 16 of 16 run, 6.8 s wait"
+    assert lines[2].startswith("Do first: Raise --max-num-seqs")
+    assert lines[3] == f"wrote {page}"
+
+
+def test_a_store_that_cannot_be_written_is_refused_before_the_look(data: Path, capsys) -> None:
+    assert run(["diagnose", str(data / SEATS), "--keep", "--store", "/dev/null/cases.sqlite"]) == 2
+    shown = capsys.readouterr()
+    assert "/dev/null/cases.sqlite" in shown.err
+    assert shown.out == ""
+
+
+def test_a_disk_that_fills_up_meanwhile_costs_the_case_and_not_the_answer(
+    data: Path, tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise NotWritable("the disk is full", "Free some space.")
+
+    monkeypatch.setattr(diagnose, "keep_case", full)
+    code, found = answer(capsys, str(data / SEATS), "--keep", "--store", str(tmp_path / "cases.sqlite"))
+    assert (code, found["verdict"]) == (2, "bottleneck")

@@ -157,3 +157,15 @@ def test_an_interruption_while_it_loads_leaves_no_traceback(monkeypatch: pytest.
     with pytest.raises(SystemExit) as left:
         start()
     assert left.value.code == 130
+
+
+@pytest.mark.parametrize("verb", ["diagnose", "record", "doctor"])
+def test_two_targets_where_one_is_wanted_name_what_takes_two(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([verb, ":8000", ":8001", *(["-o", "x"] if verb == "record" else [])]) == 2
+    told = capsys.readouterr().err
+    assert f"Try: whystall {verb} --help; of several servers: whystall compare A B" in told
+
+
+def test_every_usage_error_has_a_hint(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["mcp", "--allow"]) == 2
+    assert "hint: Try: whystall" in capsys.readouterr().err

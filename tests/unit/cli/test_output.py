@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from whystall.cli.output import Output, chosen_format
+from whystall.cli.output import Output, chosen_format, unknown_ending
 from whystall.errors import UsageError
 
 
@@ -24,13 +24,31 @@ def test_format(asked: str | None, json: bool, file: str | None, answer: str) ->
     assert chosen_format(asked, json, Path(file) if file else None) == answer
 
 
+@pytest.mark.parametrize(
+    ("asked", "json", "file", "noted"),
+    [
+        (None, False, "a.pdf", True),
+        (None, False, "a.csv", True),
+        ("text", False, "a.pdf", False),
+        (None, True, "a.pdf", False),
+        (None, False, "a.html", False),
+        (None, False, "answer", False),
+        (None, False, "a.log", False),
+        (None, False, None, False),
+    ],
+)
+def test_an_ending_that_is_not_written_is_noted(asked: str | None, json: bool, file: str | None, noted: bool) -> None:
+    assert (unknown_ending(asked, json, Path(file) if file else None) is not None) == noted
+
+
 def test_contradiction() -> None:
     with pytest.raises(UsageError, match="contradict"):
         chosen_format("text", True, None)
 
 
-def test_writes_to_a_file_or_says_why_not(tmp_path: Path) -> None:
+def test_writes_to_a_file_or_says_why_not(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Output(file=tmp_path / "answer").write("好")
+    assert capsys.readouterr() == ("", f"wrote {tmp_path / 'answer'}\n")
     assert (tmp_path / "answer").read_text(encoding="utf-8") == "好\n"
     with pytest.raises(UsageError, match="cannot be written"):
         Output(file=tmp_path / "no" / "answer").write("x")

@@ -17,7 +17,8 @@ def test_reads_some_parts_in_any_order_and_spacing() -> None:
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        ("", "empty"), (",", "empty"), ("ttft_p95", "ttft_p95"), ("ttft_p95=", "not a length"), ("tftt_p95=1s", "tftt"),
+        ("", "empty"), (",", "empty"), ("ttft_p95", "ttft_p95"), ("ttft_p95=", "ttft_p95: .*not a length"),
+        ("itl_p95=0", "itl_p95: .*no time at all"), ("tftt_p95=1s", "tftt"),
         ("itl_p95=fast", "fast"), ("errors=200%", "200%"), ("errors=-1", "-1"), ("errors=nan", "nan"),
         ("errors=x", "x"), ("e2e_p95=1s,e2e_p95=2s", "twice"),
     ],

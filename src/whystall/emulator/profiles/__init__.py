@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from whystall.emulator.engine.profile import StepProfile
-from whystall.errors import InputError, UsageError
+from whystall.errors import InputError, NotWritable, UsageError
 
 from .datasheet import datasheet_profile, parse_name
 
@@ -55,5 +55,8 @@ def read_profile(path: Path) -> StepProfile:
 
 
 def write_profile(profile: StepProfile, path: Path) -> None:
-    """Write ``profile`` as JSON that a person can read."""
-    path.write_bytes(msgspec.json.format(msgspec.json.encode(profile), indent=2) + b"\n")
+    """Write ``profile`` as JSON that a person can read. Raises NotWritable."""
+    try:
+        path.write_bytes(msgspec.json.format(msgspec.json.encode(profile), indent=2) + b"\n")
+    except OSError as error:
+        raise NotWritable(f"{path} cannot be written: {error.strerror}", "Choose another -o FILE.") from error

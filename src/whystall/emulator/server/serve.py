@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -23,7 +24,8 @@ async def serving(face: Face, port: int, host: str = "127.0.0.1") -> AsyncIterat
             await site.start()
         except OSError as error:
             raise UsageError(
-                f"port {port} on {host} cannot be used: {error.strerror}", "Give another --port, or 0 for a free one."
+                f"port {port} on {host} cannot be used: {os.strerror(error.errno or 0)}",
+                "Give another --port, or 0 for a free one.",
             ) from error
         address = runner.addresses[0]
         yield f"http://{address[0]}:{address[1]}"

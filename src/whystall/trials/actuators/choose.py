@@ -59,5 +59,6 @@ def no_actuator(target: str) -> UsageError:
     """What to say where nothing is known that could change ``target``."""
     return UsageError(
         f"whystall does not know how to change {target}",
-        "Say how it is run: [targets.NAME.actuator] in whystall.toml (docs/fix.md), or leave out --apply.",
+        "Say how it is run: [targets.NAME.actuator] in whystall.toml (docs/fix.md). "
+        "Without --apply, --undo and --resume nothing has to be known.",
     )
