@@ -14,6 +14,7 @@ from whystall.loop.diagnoser import AutoPerformanceDiagnoser
 from whystall.loop.opening import LoopConfig
 from whystall.model.fix import Fix, FixState
 from whystall.model.text import Text
+from whystall.remedies.cost import price_of
 from whystall.reports.fix import render_fix
 from whystall.reports.json import to_json
 from whystall.trials.load.plan import LoadPlan
@@ -48,6 +49,7 @@ EXIT_CODES: dict[FixState, int] = {
 @click.option("--rate", type=click.FloatRange(0, min_open=True), help="With --send-load: requests a second.")
 @click.option("--arguments", default="", help="With a model: arguments that vllm serve is started with, as one text.")
 @duration_option("--budget", "budget_s", "How long the proof may take [default: 30m].")
+@click.option("--gpu-hour", default="", metavar="PRICE", help="What a GPU's hour costs: then money is reckoned too.")
 @click.option("--store", type=click.Path(dir_okay=False, path_type=Path), help="Where cases are kept.")
 @reading_options()
 @output_options(("text", "json"))
@@ -68,7 +70,7 @@ def fix(target: str, asked: Asked, output: Output, resume: bool, undo: int | Non
     if output.format == "json":
         output.write(to_json(found, output.lang))
     else:
-        output.write(render_fix(found, output.lang, output.width, output.colour))
+        output.write(render_fix(found, output.lang, output.width, output.colour, slo=reading.slo is not None))
     if given["recheck"]:
         return int(any(one.came_back for one in found.rechecked))
     asked_back = resume or undo is not None
@@ -97,6 +99,7 @@ def _config(reading: Reading, given: dict[str, Any]) -> LoopConfig:
         send_load=given["send_load"],
         canary=given["canary"],
         recheck=given["recheck"],
+        gpu_hour=price_of(given["gpu_hour"]) if given["gpu_hour"] else None,
         protected=reading.protected,
         load=_load(given["clients"], given["rate"], given["send_load"]),
         budget_s=given["budget_s"] or LoopConfig().budget_s,

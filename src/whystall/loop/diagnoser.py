@@ -19,7 +19,7 @@ from whystall.sources.live.collector import Progress
 
 from .flow import Loop, Mandate
 from .opening import LoopConfig, Opened, opened
-from .parts import Parts, Verifier, analyze, detector, optimizer
+from .parts import Parts, Verifier, analyze, costing, detector, optimizer
 from .records import Records, Say, silent
 from .recovery import resume, undo
 from .switch import Pause, go_on
@@ -100,6 +100,7 @@ class AutoPerformanceDiagnoser:
             anomaly_detector=self.anomaly_detector or detector(self.config.slo, self._past(target)),
             root_cause_analyzer=self.root_cause_analyzer,
             optimizer=self.optimizer,
+            cost=costing(self.config.gpu_hour, self.config.slo) if self.config.gpu_hour else None,
         )
 
     def _past(self, target: Opened) -> Past:

@@ -95,7 +95,8 @@ class Loop:
         if self.mandate.apply:
             self.records.opened(diagnosis)
         self.records.step("diagnosed", diagnosis.headline)
-        fix = Fix(self.target, "no_remedy", choice.because, diagnosis, remedies, choice.remedy)
+        cost = self.parts.cost(recording, diagnosis) if self.parts.cost is not None else None
+        fix = Fix(self.target, "no_remedy", choice.because, diagnosis, remedies, choice.remedy, cost=cost)
         if choice.remedy is None:
             return self._ended(fix)
         said = _CHOSEN.format(text=choice.remedy.text, because=choice.because)

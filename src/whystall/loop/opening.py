@@ -44,6 +44,7 @@ class LoopConfig(msgspec.Struct, frozen=True, kw_only=True):
     ``send_load`` allows it; without one the incident's own is sent again. ``arguments`` are those a model is started
     with. ``state`` and ``store`` None take the user's own folder; ``keep_case`` False writes no case.
     ``recheck`` looks at every kept change again and does nothing else.
+    ``gpu_hour``: the price of a GPU's hour, where money is to be reckoned.
     """
 
     seconds: float = 30.0
@@ -66,6 +67,7 @@ class LoopConfig(msgspec.Struct, frozen=True, kw_only=True):
     store: Path | None = None
     keep_case: bool = True
     recheck: bool = False
+    gpu_hour: float | None = None
 
     @property
     def state_folder(self) -> Path:

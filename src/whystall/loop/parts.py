@@ -9,10 +9,13 @@ import msgspec
 
 from whystall import pipeline
 from whystall.cases.past import NOTHING, Past
+from whystall.model.cost import Cost
 from whystall.model.diagnosis import Diagnosis, Remedy
+from whystall.model.engine_state import EngineState
 from whystall.model.recording import Recording
 from whystall.model.slo import Slo
 from whystall.model.trial import Trial
+from whystall.remedies.cost import cost_of
 from whystall.remedies.whatif.prediction import predict_remedies
 from whystall.reports.finding import Finding
 from whystall.state.recorded import states_of
@@ -58,6 +61,7 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     anomaly_detector: Callable[[Recording], Finding | None]
     root_cause_analyzer: Callable[[Recording, Finding], Diagnosis]
     optimizer: Callable[[Recording, Diagnosis], tuple[Remedy, ...]]
+    cost: Callable[[Recording, Diagnosis], Cost] | None = None
 
 
 def detector(slo: Slo | None = None, past: Past = NOTHING) -> AnomalyDetector:
@@ -84,8 +88,18 @@ def optimizer(slo: Slo | None = None) -> Optimizer:
     def choose(recording: Recording, diagnosis: Diagnosis) -> tuple[Remedy, ...]:
         if any(remedy.prediction is not None for remedy in diagnosis.remedies):
             return diagnosis.remedies
-        states = states_of(recording)
-        state = next((state for state in states if state.engine == diagnosis.engine), states[0])
-        return predict_remedies(diagnosis, state, slo=slo)
+        return predict_remedies(diagnosis, _state_of(recording, diagnosis), slo=slo)
 
     return choose
+
+
+def costing(gpu_hour: float, slo: Slo | None = None) -> Callable[[Recording, Diagnosis], Cost]:
+    """What the diagnosed engine costs at ``gpu_hour`` a GPU, and what its predicted remedies save."""
+    return lambda recording, diagnosis: cost_of(
+        diagnosis, _state_of(recording, diagnosis), diagnosis.remedies, gpu_hour, slo
+    )
+
+
+def _state_of(recording: Recording, diagnosis: Diagnosis) -> EngineState:
+    states = states_of(recording)
+    return next((state for state in states if state.engine == diagnosis.engine), states[0])

@@ -10,6 +10,7 @@ from typing import Literal
 import msgspec
 
 from .change import Change
+from .cost import Cost
 from .diagnosis import Cause, Diagnosis, Remedy
 from .prediction import Range
 from .text import Text
@@ -51,7 +52,7 @@ class Fix(msgspec.Struct, frozen=True):
     ``remedy`` is the one that was chosen, ``change`` what it is on this server, ``after`` what a second look said once
     the change was kept. ``state``: ``planned`` is a dry run, ``written`` a patch for somebody else to merge, ``failed``
     a change that could be neither made nor taken back by itself. ``case`` is 0 where none was written. ``rechecked``:
-    earlier cases of the target whose kept change was looked at again.
+    earlier cases of the target whose kept change was looked at again. ``cost`` is None where no price was given.
     """
 
     target: str
@@ -67,6 +68,7 @@ class Fix(msgspec.Struct, frozen=True):
     steps: tuple[FixStep, ...] = ()
     case: int = 0
     rechecked: tuple[Rechecked, ...] = ()
+    cost: Cost | None = None
     schema: Literal["whystall.fix/1"] = "whystall.fix/1"
 
     @property

@@ -16,6 +16,7 @@ from whystall.model.text import Text
 from whystall.model.trial import Effect, Trial
 from whystall.trials.metrics import METRICS
 
+from .cost import cost_lines
 from .figures import figure
 from .line import Line
 from .printable import clean
@@ -37,6 +38,7 @@ _TITLES = {
     "alike": Text("Kept cases like this one", "相似的既往案例"),
     "rechecked": Text("Changes kept before, looked at again", "对先前保留的更改的复查"),
     "options": Text("What could be done", "可选办法"),
+    "cost": Text("What it costs", "费用"),
     "change": Text("The change", "更改"),
     "undo": Text("Undone by", "撤销方式"),
     "proof": Text("The proof", "验证"),
@@ -55,9 +57,10 @@ _PAIRS = Text(
 _SHOWN = ("ttft_mean", "ttft_p95", "itl_mean", "itl_p95", "e2e_mean", "e2e_p95", "tokens_per_s", "errors")
 
 
-def render_fix(fix: Fix, lang: str, width: int = 80, color: bool = False) -> str:
-    """The whole run as text."""
-    head, tail = (printed(Group(*parts), width, color) for parts in (_answer(fix, lang), _proof(fix, lang)))
+def render_fix(fix: Fix, lang: str, width: int = 80, color: bool = False, *, slo: bool = False) -> str:
+    """The whole run as text; ``slo``: one was promised, so that GPUs at it are told."""
+    answer = (*_answer(fix, lang), *_cost(fix, lang, slo=slo))
+    head, tail = (printed(Group(*parts), width, color) for parts in (answer, _proof(fix, lang)))
     change = _change(fix.change, lang, width, color, undoing=fix.diagnosis is None) if fix.change else ""
     return head + change + (tail if tail.strip() else "")
 
@@ -75,6 +78,11 @@ def _answer(fix: Fix, lang: str) -> Iterator[RenderableType]:
         yield from _section("rechecked", lang, [Line(clean(_rechecked(one, lang))) for one in fix.rechecked])
     if fix.suggestions:
         yield from _section("options", lang, [_option(remedy, lang) for remedy in fix.suggestions[:4]])
+
+
+def _cost(fix: Fix, lang: str, *, slo: bool) -> Iterator[RenderableType]:
+    if fix.cost is not None:
+        yield from _section("cost", lang, [Line(line) for line in cost_lines(fix.cost, lang, slo=slo)])
 
 
 def _proof(fix: Fix, lang: str) -> Iterator[RenderableType]:
