@@ -41,9 +41,9 @@ CASES = {
         f"{PLENTY} --max-num-seqs 2",
         LoadPlan(clients=12, mix=(LengthClass(1.0, (40, 60), (80, 120)),)),
     ),
-    "kv_capacity": (
-        f"{PLENTY} --max-num-seqs 32 --num-gpu-blocks-override 40",
-        LoadPlan(clients=12, mix=(LengthClass(1.0, (100, 140), (200, 280)),)),
+    "kv_capacity": (  # room for two of these requests at once
+        f"{COMMON} --max-model-len 512 --block-size 32 --max-num-seqs 32 --num-gpu-blocks-override 24",
+        LoadPlan(clients=8, mix=(LengthClass(1.0, (200, 260), (60, 90)),)),
     ),
 }
 
@@ -85,7 +85,7 @@ async def test_found_fixed_proven_and_undone(server: KeptProcess, cause: str, tm
         canary=True,
         load=CASES[cause][1],
         state=state,
-        block_s=20,
+        block_s=30,  # some six of the slow side's requests one after the other
         budget_s=3600,
     )
     subject = AutoPerformanceDiagnoser(server.server.url, config, say=print)

@@ -60,11 +60,18 @@ def first_harm(prediction: Prediction | None, slo: Slo | None = None) -> Stop:
 
 
 def _outweighed(before: Block, after: Block, slo: Slo | None) -> bool:
-    """Whether gaps between tokens are a price at most: whole requests take plainly less time, and no gap is a pause."""
+    """Whether gaps between tokens are a price at most: whole requests take plainly less time, and no gap is a pause.
+
+    What is not answered by the end of a block counts with what it had waited, so that a slow side looks quicker than it
+    is: plainly more tokens a second, of the same requests, say as much.
+    """
     a, b, gap = before.figures.get("e2e_mean"), after.figures.get("e2e_mean"), after.figures.get("itl_mean")
     if not a or not b or gap is None or (slo is not None and slo.itl_p95_s is not None):
         return False
-    return math.log(a / b) > _DIFFER and gap < PAUSE_S
+    had, has = before.figures.get("tokens_per_s"), after.figures.get("tokens_per_s")
+    more = math.log(has / had) if had and has else 0.0
+    sooner = math.log(a / b)
+    return gap < PAUSE_S and (sooner > _DIFFER or (sooner >= 0 and more > _DIFFER))
 
 
 def _worse(metric: Metric, before: Block, after: Block, prediction: Prediction | None, floor: float) -> Text | None:

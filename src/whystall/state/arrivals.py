@@ -23,9 +23,12 @@ from whystall.errors import TooLittleData
 from whystall.model.recording import SeriesTable
 
 from .counters import increases
+from .outputs import Seen, lengths_ended, outputs_by_birth
 from .series import split_engines
 
 Floats = NDArray[np.float64]
+_GAPS = "inter_token_latency_seconds"
+_FEW_ENDED = 20
 _SAME = 0.03  # a closed loop's size wavers by who is between two requests at the moment of a scrape
 _LEAST_PLATEAU = 5  # scrapes
 _RECENT = 30
@@ -72,7 +75,7 @@ def rebuild_load(table: SeriesTable, *, seed: int = 1) -> list[Segment]:
     came = np.maximum(np.round(finished + np.diff(inside)), 0).astype(int)
     refused = np.nan_to_num(increases(series.total("admission_rejections"))).astype(int)
     rng = random.Random(seed)
-    kinds = kinds_in(series, rng)
+    kinds = kinds_in(series, rng, times)
     if not kinds:
         raise TooLittleData("no request got a first token in the recording", "record while requests are served")
     return _segments(times, inside, came, refused, kinds, rng)
@@ -171,22 +174,45 @@ def plateaus_in(inside: Floats, came: NDArray[np.int64]) -> list[tuple[int, int,
     return found
 
 
-def kinds_in(series: Totals, rng: random.Random) -> list[Kind]:
-    """The lengths of the requests in the order of their first tokens."""
+def kinds_in(series: Totals, rng: random.Random, times: Floats | None = None) -> list[Kind]:
+    """The lengths of the requests in the order of their first tokens.
+
+    With ``times``, answers that are of one class have the lengths that they have or will have where they begin
+    (:mod:`.outputs`); without, their mean over all of the window.
+    """
     first = np.nan_to_num(increases(series.total("time_to_first_token_seconds", "count"))).astype(int)
     prompts = np.nan_to_num(increases(series.total("prompt_tokens")))
     cached = np.nan_to_num(increases(series.total("prompt_tokens_cached")))
     lengths, outputs = _classes(series)
     vary = _Varied(rng, spread_of(series, "request_prompt_tokens"), spread_of(series, "request_generation_tokens"))
+    born = _outputs(series, first, times, rng) if times is not None and len(lengths) < 2 else None
     kinds: list[Kind] = []
-    for n, tokens, hits in zip(first, prompts, cached, strict=True):
+    for place, (n, tokens, hits) in enumerate(zip(first, prompts, cached, strict=True)):
         if n <= 0:
             continue
         shared = int(hits / n) if hits > 0.05 * tokens else 0
         own = [vary.kind(p, o, shared) for p, o in _split(n, tokens, lengths, outputs)]
+        if born is not None:
+            own = [msgspec.structs.replace(kind, output=o) for kind, o in zip(own, born[place], strict=True)]
         rng.shuffle(own)
         kinds += own
     return kinds
+
+
+def _outputs(series: Totals, first: NDArray[np.int64], times: Floats, rng: random.Random) -> list[list[int]] | None:
+    """The answers' lengths by the interval of their first token; None where too few ended."""
+    bounds, _ = series.buckets("request_generation_tokens")
+    counts, sums = _histogram(series, "request_generation_tokens")
+    finite = bounds[np.isfinite(bounds)]
+    if not len(finite) or counts.sum() < _FEW_ENDED:
+        return None
+    with np.errstate(invalid="ignore", divide="ignore"):
+        gap = increases(series.total(_GAPS, "sum")) / increases(series.total(_GAPS, "count"))
+    ended = lengths_ended(counts, sums, finite, rng)
+    usual = float(sums.sum() / counts.sum())
+    running = int(np.nan_to_num(series.total("num_requests_running")[-1]))
+    seen = Seen(np.maximum(first, 0), gap, np.diff(times), ended, running)
+    return outputs_by_birth(seen, max(usual, 1.0), rng)
 
 
 class _Varied:

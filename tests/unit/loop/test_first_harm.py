@@ -60,5 +60,8 @@ def test_slower_tokens_of_answers_that_are_there_plainly_sooner_end_nothing() ->
     slower = block("b", itl_mean=0.09, e2e_mean=1.0)
     assert first_harm(None)(block("a"), slower) is None
     assert first_harm(None)(block("a"), block("b", itl_mean=0.09, e2e_mean=1.8)) is not None
+    more = {"itl_mean": 0.09, "e2e_mean": 1.95, "tokens_per_s": 1500.0}
+    assert first_harm(None)(block("a"), block("b", **more)) is None
+    assert first_harm(None)(block("a"), block("b", **(more | {"e2e_mean": 2.1}))) is not None
     assert first_harm(None)(block("a"), block("b", itl_mean=0.25, e2e_mean=1.0)) is not None  # a pause
     assert first_harm(None, Slo(itl_p95_s=0.05))(block("a"), slower) is not None
