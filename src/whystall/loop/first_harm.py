@@ -11,13 +11,14 @@ from whystall.model.text import Text
 from whystall.model.trial import Block, Metric
 from whystall.trials.metrics import METRICS
 from whystall.trials.price import PAUSE_S
-from whystall.trials.rules import FELT
+from whystall.trials.rules import FELT, more_failures
 
 # A block beside another of the same server differs by a few percent under the same requests and by up to a fifth under
 # the users' own (method.md section 3, sd of the log ratio .02 to .11); half as much again is no noise.
 PLAIN = math.log(1.5)
 _DIFFER = math.log(1.2)
 _ERRORS = 0.02  # more of all requests fail: method.md's one point, in a single block of some fifty requests
+_SIGMAS = 3.0  # beyond what chance does to the rate of before: a trial has many blocks to be unlucky in
 _WATCHED: tuple[Metric, ...] = ("e2e_mean", "ttft_mean", "itl_mean", "tokens_per_s")
 # Below these nobody feels it (DESIGN.md section 2).
 FLOORS: dict[Metric, float] = {"e2e_mean": 0.5, "ttft_mean": FELT["ttft_p50"], "itl_mean": FELT["itl_p50"]}
@@ -50,7 +51,7 @@ def first_harm(prediction: Prediction | None, slo: Slo | None = None) -> Stop:
 
     def stop(before: Block, after: Block) -> Text | None:
         failed = [block.failed / max(block.requests, 1) for block in (before, after)]
-        if failed[1] - failed[0] > _ERRORS:
+        if more_failures(before, after, sigmas=_SIGMAS) > _ERRORS:
             return _FAILING.format(a=failed[0], b=failed[1], why=f" ({after.error})" if after.error else "")
         watched = (metric for metric in _WATCHED if metric != "itl_mean" or not _outweighed(before, after, slo))
         found = (_worse(metric, before, after, prediction, floors.get(metric, 0.0)) for metric in watched)

@@ -6,6 +6,7 @@ interval of harm is below the margin: that nothing was shown is no proof that no
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from statistics import fmean, median
 from typing import Literal
@@ -218,8 +219,19 @@ def _harm(pairs: Sequence[Pair], guards: Sequence[Guard], rules: Rules) -> _Foun
 
 
 def _failing(pairs: Sequence[Pair]) -> bool:
-    last = [b.failed / max(b.requests, 1) - a.failed / max(a.requests, 1) for a, b in pairs[-2:]]
+    last = [more_failures(a, b, sigmas=2.0) for a, b in pairs[-2:]]
     return bool(last) and (last[-1] >= _BROKEN or (len(last) == 2 and min(last) >= _ERRORS_AT_ONCE))
+
+
+def more_failures(a: Block, b: Block, *, sigmas: float) -> float:
+    """By how much more of B's requests fail than of A's, less what chance alone may do to a rate that A has too.
+
+    A server that refuses a third of its requests refuses some points more or fewer in each block; one that refuses none
+    refuses none.
+    """
+    had, has = (block.failed / max(block.requests, 1) for block in (a, b))
+    variance = had * (1 - had) * (1 / max(a.requests, 1) + 1 / max(b.requests, 1))
+    return has - had - sigmas * math.sqrt(variance)
 
 
 def _won(pairs: Sequence[Pair], rules: Rules) -> bool:

@@ -33,6 +33,12 @@ def test_plain_harm(after: dict, says: str) -> None:
     assert (says in found.en) if says and found else (found is None and not says)
 
 
+def test_a_server_that_refuses_a_third_refuses_some_more_by_chance() -> None:
+    before = block("a", failed=60)
+    assert first_harm(None)(before, block("b", failed=80)) is None
+    assert first_harm(None)(before, block("b", failed=120)) is not None
+
+
 def test_what_nobody_feels_is_no_harm() -> None:
     stop = first_harm(None)
     assert stop(block("a", ttft_mean=0.01, itl_mean=0.005), block("b", ttft_mean=0.19, itl_mean=0.024)) is None

@@ -116,6 +116,16 @@ def test_failures_end_it_at_once() -> None:
     assert judge(pairs(2, failed=15), Rules()).verdict == "HARM"
 
 
+def test_failures_that_chance_brings_end_nothing() -> None:
+    def refused(a: int, b: int) -> Pair:
+        one, two = pair(1)
+        figures = [{**block.figures, "errors": n / 100} for block, n in ((one, a), (two, b))]
+        return Block(0, "a", 0.0, 10.0, 100, a, figures[0]), Block(0, "b", 0.0, 10.0, 100, b, figures[1])  # type: ignore[arg-type]
+
+    assert judge([refused(30, 36), refused(30, 35)], Rules()).verdict is None
+    assert judge([refused(30, 50), refused(30, 52)], Rules()).verdict == "HARM"
+
+
 def test_few_requests_bound_few_errors_out() -> None:
     few, many = (judge(pairs(6, requests=n), Rules()) for n in (20, 1000))
     margins = [next(g.margin for g in found.guards if g.metric == "errors") for found in (few, many)]
