@@ -134,7 +134,18 @@ def _apply(document: Any, operation: dict[str, Any]) -> None:
 
 
 def _invalid(wanted: dict[str, Any]) -> str:
-    """What the API's schema refuses of a container."""
+    """What the API's schema refuses of a container, and of a strategy."""
+    strategy = wanted["spec"].get("strategy", {})
+    rolling = strategy.get("rollingUpdate", {})
+    if strategy.get("type", "RollingUpdate") not in ("RollingUpdate", "Recreate") or set(rolling) - {
+        "maxSurge",
+        "maxUnavailable",
+    }:
+        return "spec.strategy: Unsupported value"
+    if strategy.get("type") == "Recreate" and rolling:
+        return "spec.strategy.rollingUpdate: Forbidden: may not be specified when strategy `type` is 'Recreate'"
+    if rolling and not rolling.get("maxSurge") and not rolling.get("maxUnavailable"):
+        return "spec.strategy.rollingUpdate.maxUnavailable: Invalid value: may not be 0 when `maxSurge` is 0"
     for container in wanted["spec"]["template"]["spec"]["containers"]:
         extra = set(container) - {"name", "image", "command", "args", "env", "resources", "ports"}
         if extra:

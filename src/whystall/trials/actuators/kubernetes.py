@@ -24,6 +24,7 @@ from .spec import KubernetesSpec
 _PATCH = "application/json-patch+json"
 _ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 _EVERY_S = 1.0
+_STRATEGY = "/spec/strategy"
 _OK, _CREATED, _CONFLICT, _INVALID = 200, 201, 409, 422
 # Who sees these on an object deploys it from elsewhere, and puts back what is changed here.
 _OWNED_BY = {
@@ -36,12 +37,15 @@ _OWNED_BY = {
 
 
 class _Saved(msgspec.Struct):
-    """The container's place and how it is started; None where the image's own is used."""
+    """The container's place and how it is started; None where the image's own is used. ``strategy`` is how pods are
+    replaced, of so many ``replicas``."""
 
     container: str
     index: int
     command: list[str] | None
     args: list[str] | None
+    strategy: dict[str, Any] | None = None
+    replicas: int = 1
 
 
 class Kubernetes:
@@ -76,7 +80,7 @@ class Kubernetes:
         if after == before.arguments:
             raise UsageError(f"{self.spec.deployment} has these arguments already", "There is nothing to change.")
         saved = _saved(before)
-        there = _changed(saved, after)
+        there = _one_first(_changed(saved, after))
         return Plan(before, after, self._request(saved, there), self._request(there, saved), dict(flags))
 
     def _request(self, old: _Saved, new: _Saved) -> str:
@@ -84,9 +88,9 @@ class Kubernetes:
         return f"PATCH {self.api}{self.path}\nContent-Type: {_PATCH}\n{body}"
 
     async def apply(self, plan: Plan) -> None:
-        """Patch; the Deployment rolls out one pod after another as its strategy says."""
+        """Patch; of several pods one is replaced first, and the others only once it serves."""
         saved = _saved(plan.before)
-        await self._bring_about(saved, _changed(saved, plan.after))
+        await self._bring_about(saved, _one_first(_changed(saved, plan.after)))
 
     async def roll_back(self, before: Snapshot) -> None:
         """Patch back, whatever the present arguments are of what we wrote."""
@@ -160,7 +164,26 @@ def _patch(old: _Saved, new: _Saved) -> list[dict[str, Any]]:
             body.append({"op": "remove", "path": f"{at}/{field}"})
         else:
             body.append({"op": "add" if was is None else "replace", "path": f"{at}/{field}", "value": is_})
-    return body
+    return body + _strategy(old.strategy, new.strategy)
+
+
+def _strategy(old: dict[str, Any] | None, new: dict[str, Any] | None) -> list[dict[str, Any]]:
+    if old == new:
+        return []
+    if new is None:
+        return [{"op": "remove", "path": _STRATEGY}]
+    return [{"op": "add" if old is None else "replace", "path": _STRATEGY, "value": new}]
+
+
+def _one_first(saved: _Saved) -> _Saved:
+    """Of several replicas one at a time, and the next only once that one is available: with what keeps a pod from
+    starting, all but one go on as they were. Where no pod may come on top (GPUs are seldom spare) none does."""
+    if saved.replicas < 2:
+        return saved
+    kind, rolling = _at(saved.strategy, "type"), _at(saved.strategy, "rollingUpdate") or {}
+    spare = kind != "Recreate" and rolling.get("maxSurge", "25%") not in (0, "0%")
+    limits = {"maxSurge": 1, "maxUnavailable": 0} if spare else {"maxSurge": 0, "maxUnavailable": 1}
+    return msgspec.structs.replace(saved, strategy={"type": "RollingUpdate", "rollingUpdate": limits})
 
 
 def _container(deployment: dict[str, Any], name: str) -> _Saved:
@@ -172,8 +195,12 @@ def _container(deployment: dict[str, Any], name: str) -> _Saved:
             f"the Deployment's containers are {names}, not one {name!r}", "Set `container` to one of them."
         )
     index, container = found[0]
+    count = _at(deployment, "spec", "replicas")
+    whole = {"strategy": _at(deployment, "spec", "strategy"), "replicas": 1 if count is None else count}
     try:
-        return msgspec.convert({"container": container.get("name"), "index": index, **_started(container)}, _Saved)
+        return msgspec.convert(
+            {"container": container.get("name"), "index": index, **_started(container), **whole}, _Saved
+        )
     except msgspec.ValidationError as error:
         raise InputError(f"the container is not as Kubernetes describes it: {error}", "Check `api`.") from error
 
@@ -192,11 +219,10 @@ def _masked(saved: _Saved) -> _Saved:
 
 def _changed(saved: _Saved, after: tuple[str, ...]) -> _Saved:
     command, args = _shape(saved).holding(after)
-    return _Saved(
-        saved.container,
-        saved.index,
-        command if saved.command is not None else None,
-        args if args or saved.args is not None else None,
+    return msgspec.structs.replace(
+        saved,
+        command=command if saved.command is not None else None,
+        args=args if args or saved.args is not None else None,
     )
 
 

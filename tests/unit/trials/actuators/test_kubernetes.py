@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -112,3 +113,41 @@ async def test_a_wrong_name_is_told(tmp_path: Path, spec: dict[str, str], error:
     async with actuator(tmp_path, FakeKubernetes(deployment(args=list(ARGS))), **spec) as subject:
         with pytest.raises((UsageError, ChangeFailed), match=error):
             await subject.snapshot()
+
+
+ONE_MORE, ONE_LESS = {"maxSurge": 1, "maxUnavailable": 0}, {"maxSurge": 0, "maxUnavailable": 1}
+
+
+@pytest.mark.parametrize(
+    ("strategy", "meanwhile"),
+    [
+        (None, ONE_MORE),
+        ({"type": "RollingUpdate", "rollingUpdate": {"maxSurge": "25%", "maxUnavailable": "25%"}}, ONE_MORE),
+        ({"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 2}}, ONE_LESS),
+        ({"type": "Recreate"}, ONE_LESS),
+    ],
+)
+async def test_of_several_pods_one_goes_first_and_the_strategy_comes_back(
+    tmp_path: Path, strategy: dict[str, Any] | None, meanwhile: dict[str, int]
+) -> None:
+    first = deployment(args=list(ARGS))
+    if strategy is not None:
+        first["spec"]["strategy"] = strategy
+    fake = FakeKubernetes(first)
+    async with actuator(tmp_path, fake) as subject:
+        before = await subject.snapshot()
+        plan = await subject.plan(before, {"--max-num-seqs": "64"})
+        assert "/spec/strategy" in plan.text
+        await subject.apply(plan)
+        assert fake.object["spec"]["strategy"] == {"type": "RollingUpdate", "rollingUpdate": meanwhile}
+        await subject.roll_back(before)
+        assert fake.object["spec"].get("strategy") == strategy
+
+
+async def test_a_single_pod_keeps_its_strategy(tmp_path: Path) -> None:
+    alone = deployment(args=list(ARGS))
+    alone["spec"]["replicas"] = 1
+    fake = FakeKubernetes(alone)
+    async with actuator(tmp_path, fake) as subject:
+        await subject.apply(await subject.plan(await subject.snapshot(), {"--max-num-seqs": "64"}))
+    assert "strategy" not in fake.object["spec"]
