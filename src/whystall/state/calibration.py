@@ -34,7 +34,8 @@ _STALL = 0.5  # a residual of more is a stall, in every draw alike
 _UNTOLD = 0.7  # log; a coefficient of which the samples tell nothing
 _HUBER = 0.04  # residuals over 4% count less and less: a stall or a hidden recompute is no property of the step
 _COARSE_STEPS = 20  # intervals with fewer steps are joined, for their edges weigh too much,
-_COARSE_SHARE = 200  # and so are those shorter than this many quick steps
+_COARSE_SHARE = 200  # and so are those shorter than this many quick steps,
+_HALVED = 3  # or an eighth of them where the window is short: a step of either edge in 25 is 4%
 
 
 class StepSamples(msgspec.Struct, frozen=True):
@@ -96,7 +97,7 @@ def step_samples(table: SeriesTable, *, cache_tokens: float, token_budget: int, 
     )
     busy = (np.minimum(running[:-1], running[1:]) >= 2) & (steps >= 1) & np.isfinite(columns).all(axis=1)
     busy &= ~_near(np.nan_to_num(delta("num_preemptions")) > 0, 2)
-    return _samples(_joined(columns, busy, mixed.shape[1]), mixed.shape[1], graph_tokens)
+    return _samples(_rows(columns, busy, mixed.shape[1]), mixed.shape[1], graph_tokens)
 
 
 def _samples(rows: Floats, groups: int, graph_tokens: int) -> StepSamples:
@@ -175,7 +176,15 @@ def _near(flags: NDArray[np.bool_], reach: int) -> NDArray[np.bool_]:
     return np.convolve(flags, kernel, mode="same") > 0
 
 
-def _joined(columns: Floats, busy: NDArray[np.bool_], groups: int) -> Floats:
+def _rows(columns: Floats, busy: NDArray[np.bool_], groups: int) -> Floats:
+    """As long rows as leave enough of them: slow steps have few rows in a window, and edges that weigh more are better
+    than no fit."""
+    shares = [_COARSE_SHARE >> halved for halved in range(_HALVED + 1)]
+    found = (_joined(columns, busy, groups, share) for share in shares)
+    return next((rows for rows in found if len(rows) >= _MIN_SAMPLES), _joined(columns, busy, groups, _COARSE_SHARE))
+
+
+def _joined(columns: Floats, busy: NDArray[np.bool_], groups: int, share: int) -> Floats:
     """Rows of the busy intervals; those of few steps are joined until there are enough."""
     rows: list[Floats] = []
     waiting: list[Floats] = []
@@ -187,7 +196,7 @@ def _joined(columns: Floats, busy: NDArray[np.bool_], groups: int) -> Floats:
         waiting.append(column)
         table = np.stack(waiting)
         total = table.sum(axis=0)
-        if total[1] >= _COARSE_STEPS and total[0] >= 0.9 * _COARSE_SHARE * quick:
+        if total[1] >= _COARSE_STEPS and total[0] >= 0.9 * share * quick:
             total[2:5] = table[:, 2:5].mean(axis=0)
             counts, tokens = table[:, 5 : 5 + groups], table[:, 5 + groups :]
             weights = np.maximum(counts, 1e-9)

@@ -34,14 +34,23 @@ def after_restart(state: EngineState) -> SeriesTable | None:
     return SeriesTable(table.times[first:], table.keys, table.values[:, first:]) if first else table
 
 
-def fit_window(state: EngineState, known: StepProfile | None = None) -> WindowFit:
-    """The profile that fits the state's own window. ``known``: a profile of such a machine, for what it does not tell.
+def from_on(table: SeriesTable, moment: float) -> SeriesTable:
+    """The part from ``moment`` (unix seconds) on."""
+    first = int(np.searchsorted(table.times, moment - 1e-6))
+    return SeriesTable(table.times[first:], table.keys, table.values[:, first:]) if first else table
+
+
+def fit_window(state: EngineState, known: StepProfile | None = None, since_s: float = 0.0) -> WindowFit:
+    """The profile that fits the state's own window, from ``since_s`` after its start on: steps of before were others.
+
+    ``known``: a profile of such a machine, for what it does not tell.
 
     Raises TooLittleData where the window has too few intervals of steady work.
     """
     table = after_restart(state)
     if table is None:
         raise TooLittleData("the engine's series were not kept", "record it, and ask again of the recording")
+    table = from_on(table, state.start + since_s)
     samples = _samples(state, table)
     profile = fit_profile([samples], "window", known)
     configuration = state.configuration
@@ -63,7 +72,9 @@ def fit_window(state: EngineState, known: StepProfile | None = None) -> WindowFi
 def _samples(state: EngineState, table: SeriesTable) -> StepSamples:
     blocks, size = state.limit_value("num_gpu_blocks"), state.limit_value("block_size")
     tokens = float(np.nan_to_num(blocks * (size if size > 0 else 16)))
-    if state.iterations is not None and len(state.iterations.t) > 1 and not state.configuration.async_scheduling:
+    whole = len(table.times) and table.times[0] <= state.start + 1e-6  # lines of before are those of other steps
+    logged = state.iterations is not None and len(state.iterations.t) > 1
+    if logged and whole and state.iterations is not None and not state.configuration.async_scheduling:
         return iteration_samples(state.iterations, tokens)
     budget = state.limit_value("max_num_batched_tokens")
     return step_samples(

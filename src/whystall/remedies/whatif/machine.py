@@ -51,12 +51,17 @@ class Machine(msgspec.Struct, frozen=True):
         return [_spread(self.profile, self.used.error_ratio, random.Random(f"{seed} {i}")) for i in range(count)]
 
 
-def machine_of(state: EngineState) -> Machine:
-    """Raises TooLittleData where neither the window nor any profile says how long a step takes."""
+def machine_of(state: EngineState, since_s: float = 0.0) -> Machine:
+    """The machine from ``since_s`` after the window's start on; of the whole window where that is too short for a fit.
+
+    Raises TooLittleData where neither the window nor any profile says how long a step takes.
+    """
     known = known_profile(state.configuration)
     try:
-        fit = fit_window(state, known)
+        fit = fit_window(state, known, since_s)
     except TooLittleData as error:
+        if since_s > 0:
+            return machine_of(state)
         if known is None:
             raise TooLittleData(
                 f"what a change would do cannot be said: {error.message}, and no profile of such a machine is known",
@@ -64,7 +69,7 @@ def machine_of(state: EngineState) -> Machine:
             ) from error
         return _shipped(known, state)
     if fit.profile.error_ratio > WORST_FIT and known is not None:
-        return _shipped(known, state)
+        return machine_of(state) if since_s > 0 else _shipped(known, state)
     text = _FITTED.format(error=fit.profile.error_ratio)
     if fit.known:
         text = _KNOWN_TOO.format(a=text, name=fit.known)

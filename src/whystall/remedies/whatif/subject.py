@@ -18,7 +18,7 @@ from whystall.model.slo import Slo
 from whystall.model.text import Text
 from whystall.remedies.situation import Situation, situation
 from whystall.state.histograms import mean_of, quantile_of
-from whystall.state.window_fit import after_restart
+from whystall.state.window_fit import after_restart, from_on
 
 from .load import LoadDraw, load_draw
 from .machine import Machine, machine_of
@@ -28,6 +28,8 @@ LONGEST_S = 60.0
 # A shorter incident has too few requests for a tail: the window as a whole is compared then.
 SHORTEST_S = 10.0
 _USUAL = {"max_num_seqs": 256, "max_num_batched_tokens": 8192, "max_model_len": 16384, "block_size": 16}
+_STEPS_CHANGED = math.log(1.1)  # more than a fit through a steady window leaves
+_LEFT_S = 20.0  # as long a rest has steps enough for a fit
 _SEATS = (256, 1024)  # vllm.md 5.5: smaller and larger GPUs
 _ASSUMED = Text(
     "nothing says what {name} is; vLLM's usual {value} is taken", "没有来源给出 {name}；按 vLLM 常用值 {value} 计算"
@@ -80,9 +82,10 @@ def subject_of(diagnosis: Diagnosis, state: EngineState, slo: Slo | None = None)
     if table is None or len(table.times) < 3:
         raise TooLittleData("there are too few scrapes to rebuild the load from", "Look for longer (--for 60s).")
     case = situation(diagnosis, state)
-    machine = machine_of(state)
+    since = steps_since(diagnosis, state)
+    machine = machine_of(state, since)
     options, assumed = options_of(case)
-    played = _stretch(table)
+    played = _stretch(from_on(table, state.start + since))
     begin = float(played.times[0]) - state.start
     inside = case.inside & (state.t_start >= begin - 1e-6)
     if state.dt[inside].sum() < SHORTEST_S:
@@ -99,6 +102,19 @@ def subject_of(diagnosis: Diagnosis, state: EngineState, slo: Slo | None = None)
         slo=slo,
         assumed=assumed,
     )
+
+
+def steps_since(diagnosis: Diagnosis, state: EngineState) -> float:
+    """When steps became as they are now, in seconds of the window; 0 where they did not change, or too late to tell.
+
+    A change meets the steps of now: a fit through those of before and after is neither.
+    """
+    for one in diagnosis.evidence:
+        if one.id == "step.residual" and one.onset is not None and one.value is not None and one.strength > 0:
+            changed = abs(math.log(max(one.value, 1e-3))) > _STEPS_CHANGED
+            left = float(state.t_end[-1]) - one.onset.seconds if len(state.t_end) else 0.0
+            return one.onset.seconds if changed and left >= _LEFT_S else 0.0
+    return 0.0
 
 
 def _stretch(table: SeriesTable) -> SeriesTable:
