@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
-from contextlib import AsyncExitStack
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from typing import Any
 
 import msgspec
@@ -69,21 +69,31 @@ async def with_companions(
 async def _listen(stack: AsyncExitStack, listen: str, box: SpanBox, looking: Coroutine[Any, Any, Recording]) -> None:
     if not listen:
         return
-    receive = otlp_grpc if listen.startswith(_GRPC) else otlp_http
     try:
-        await stack.enter_async_context(receive(listen.removeprefix(_GRPC).removeprefix("http://"), box))
+        await stack.enter_async_context(receive(listen, box))
     except UsageError:
         looking.close()
         raise
+
+
+def receive(listen: str, box: SpanBox) -> AbstractAsyncContextManager[int]:
+    """A receiver at ``host:port`` or ``grpc://host:port``. Entering it raises UsageError where it cannot listen there."""
+    how = otlp_grpc if listen.startswith(_GRPC) else otlp_http
+    return how(listen.removeprefix(_GRPC).removeprefix("http://"), box)
+
+
+def not_hardware(url: str) -> NotMetrics:
+    """That an address is none of an exporter of GPUs or hosts."""
+    return NotMetrics(
+        f"{url} serves metrics, but neither DCGM's nor node_exporter's", "check the port: mostly 9400 and 9100"
+    )
 
 
 async def _exporter(url: str, access: Access, seconds: float, interval_s: float) -> SeriesTable:
     # Exporters renew their figures every second at most, DCGM's every 30 s by default.
     table = await watch_page(Address.parse(url), access, seconds, max(interval_s, 1.0))
     if gpu_of(table) is None and host_of(table) is None:
-        raise NotMetrics(
-            f"{url} serves metrics, but neither DCGM's nor node_exporter's", "check the port: mostly 9400 and 9100"
-        )
+        raise not_hardware(url)
     return table
 
 

@@ -18,11 +18,13 @@ from whystall.sources.live.collector import CollectSpec, Progress, collect
 from whystall.sources.live.mixed import find_mixed
 from whystall.sources.live.recorder import Recorder
 from whystall.sources.live.redaction import Redactor
+from whystall.sources.live.sink import Partial
 
 from .collecting import collect_spec, shown_progress, told
 from .language import language
-from .options import ACCESS, FOR, INTERVAL, LANG, LOG, SERVER_ARGS, reading_options
-from .reading import Asked
+from .options import ACCESS, COMPANIONS, FOR, INTERVAL, LANG, LOG, SERVER_ARGS, reading_options
+from .reading import Asked, Reading
+from .recording_beside import beside
 
 INTERRUPTED = 130
 _CHECKED_SCRAPES = 20_000  # reading more back would take long after a recording of many hours
@@ -44,7 +46,7 @@ _REDACTED = Text(
 @click.option("-o", "--output", "folder", required=True, type=click.Path(path_type=Path), help="The folder to write.")
 @click.option("--redact", is_flag=True, help="Leave no names, hosts, addresses, paths or prompts in any file.")
 @click.option("--force", is_flag=True, help="Write over a recording that is in the folder.")
-@reading_options(FOR, INTERVAL, LOG, SERVER_ARGS, *ACCESS)
+@reading_options(FOR, INTERVAL, LOG, SERVER_ARGS, *ACCESS, *COMPANIONS)
 @LANG
 def record(target: str, folder: Path, redact: bool, force: bool, asked: Asked, lang: str | None) -> int:
     """Keep what a server says in a folder, to diagnose or replay later.
@@ -52,17 +54,18 @@ def record(target: str, folder: Path, redact: bool, force: bool, asked: Asked, l
     TARGET is a server's address or its name in whystall.toml. Each scrape is on disk when it is done, so a
     recording that is killed can be read. Ctrl-C or SIGTERM end it early; what was recorded is whole.
     """
-    spec = msgspec.structs.replace(collect_spec(asked.server(target)), keep=False)
+    reading = asked.server(target)
+    spec = msgspec.structs.replace(collect_spec(reading), keep=False)
     tongue = language(lang, asked.settings.lang)
     address = Address.parse(spec.target)
     redactor = Redactor(address, (*spec.access.secrets, *address.secrets)) if redact else None
     with Recorder(folder, redactor, force) as recorder, shown_progress(tongue) as bar:
-        last, interrupted = asyncio.run(_record(spec, recorder, bar))
+        last, interrupted = asyncio.run(_record(spec, recorder, bar, reading))
     _tell(folder, last, redact, tongue)
     return INTERRUPTED if interrupted else 0
 
 
-async def _record(spec: CollectSpec, recorder: Recorder, bar: object) -> tuple[Progress, bool]:
+async def _record(spec: CollectSpec, recorder: Recorder, bar: object, reading: Reading) -> tuple[Progress, bool]:
     last = Progress(0.0, spec.seconds, 1, 0)
 
     def progress(now: Progress) -> None:
@@ -72,8 +75,12 @@ async def _record(spec: CollectSpec, recorder: Recorder, bar: object) -> tuple[P
             bar(now)
 
     stop = asyncio.Event()
+    named = reading.companions
+    sink = Partial(recorder, gpu=not named.dcgm, host=not named.node_exporter)
+    more = beside(recorder, named, reading.kernel_log, spec.interval_s, spec.access.timeout_s)
     with _stopped_by_signals(stop) as seen:
-        await collect(spec, sink=recorder, progress=progress, stop=stop)
+        async with more:
+            await collect(spec, sink=sink, progress=progress, stop=stop)
     return last, signal.SIGINT in seen
 
 

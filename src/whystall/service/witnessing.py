@@ -155,8 +155,7 @@ class Witnessing:
             while True:
                 self._answers(self._target.otlp_listen)
                 await asyncio.sleep(self._interval_s)
-                self._witness.spans.extend(box.spans())
-                box.rows.clear()
+                self._witness.spans.extend(box.take_out())
 
     @asynccontextmanager
     async def _listening(self, box: SpanBox) -> AsyncIterator[None]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
@@ -14,6 +16,15 @@ _MAX_NAME = 200
 # vLLM names neither; whoever makes the parent span or a gateway's own may.
 _ADAPTER = ("gen_ai.request.lora_name", "vllm.lora_name", "lora_name", "gen_ai.request.model")
 _TENANT = ("tenant.id", "enduser.id", "user.id", "gen_ai.user")
+_NUMBERS = {
+    "ttft_s": "gen_ai.latency.time_to_first_token",
+    "e2e_s": "gen_ai.latency.e2e",
+    "queue_s": "gen_ai.latency.time_in_queue",
+    "prefill_s": "gen_ai.latency.time_in_model_prefill",
+    "decode_s": "gen_ai.latency.time_in_model_decode",
+    "prompt_tokens": "gen_ai.usage.prompt_tokens",
+    "output_tokens": "gen_ai.usage.completion_tokens",
+}
 REQUEST = "llm_request"  # the one span that vLLM V1 emits for a request, at its finish
 
 
@@ -77,16 +88,35 @@ def span_row(start: float, end: float, found: Mapping[str, object]) -> SpanRow:
         start=start,
         end=end,
         request_id=str(found.get("gen_ai.request.id", ""))[:_ID],
-        ttft_s=_number(found, "gen_ai.latency.time_to_first_token"),
-        e2e_s=_number(found, "gen_ai.latency.e2e"),
-        queue_s=_number(found, "gen_ai.latency.time_in_queue"),
-        prefill_s=_number(found, "gen_ai.latency.time_in_model_prefill"),
-        decode_s=_number(found, "gen_ai.latency.time_in_model_decode"),
-        prompt_tokens=_number(found, "gen_ai.usage.prompt_tokens"),
-        output_tokens=_number(found, "gen_ai.usage.completion_tokens"),
+        **{field: _number(found, key) for field, key in _NUMBERS.items()},
         adapter=_name(found, _ADAPTER),
         tenant=_name(found, _TENANT),
     )
+
+
+def span_export(rows: Sequence[SpanRow]) -> dict[str, Any]:
+    """The rows as one OTLP export in JSON, to be read back with :func:`request_spans`."""
+    spans = [
+        {
+            "name": REQUEST,
+            "startTimeUnixNano": f"{row.start * 1e9:.0f}",
+            "endTimeUnixNano": f"{row.end * 1e9:.0f}",
+            "attributes": [{"key": key, "value": value} for key, value in _attributes(row)],
+        }
+        for row in rows
+    ]
+    return {"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}
+
+
+def _attributes(row: SpanRow) -> Iterator[tuple[str, dict[str, Any]]]:
+    for field, key in _NUMBERS.items():
+        value = getattr(row, field)
+        if math.isfinite(value):
+            yield key, {"doubleValue": value}
+    names = (("gen_ai.request.id", row.request_id), (_ADAPTER[0], row.adapter), (_TENANT[0], row.tenant))
+    for key, text in names:
+        if text:
+            yield key, {"stringValue": text}
 
 
 def _number(found: Mapping[str, object], key: str) -> float:

@@ -2,8 +2,15 @@
 
 import math
 
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from recorded_text import T0, lines, scraped, warned, write
+from whystall.model.recording import SpanRow
 from whystall.sources.files.recording import read_recording
+from whystall.sources.spans import ExportRow, request_spans, span_export
 
 
 def test_spans(tmp_path):
@@ -51,3 +58,31 @@ def test_adapters_and_tenants_are_named_where_a_span_does(tmp_path):
     )
     (row,) = read_recording(tmp_path).spans
     assert (row.tenant, row.adapter) == ("a", "b")
+
+
+_FIGURE = st.floats(0, 1e6) | st.just(math.nan)
+
+
+@given(
+    st.lists(
+        st.builds(
+            SpanRow,
+            start=st.floats(1e9, 2e9),
+            end=st.floats(2e9, 3e9),
+            request_id=st.text(max_size=20),
+            **dict.fromkeys(("ttft_s", "e2e_s", "queue_s", "prefill_s", "decode_s"), _FIGURE),
+            prompt_tokens=_FIGURE,
+            output_tokens=_FIGURE,
+            adapter=st.text(max_size=20),
+            tenant=st.text(max_size=20),
+        ),
+        max_size=5,
+    )
+)
+def test_rows_come_back_from_their_export(rows: list[SpanRow]) -> None:
+    body = msgspec.json.encode(span_export(rows))
+    found = list(request_spans(msgspec.json.decode(body, type=ExportRow)))
+    for row, back in zip(rows, found, strict=True):
+        assert (row.request_id, row.adapter, row.tenant) == (back.request_id, back.adapter, back.tenant)
+        for name in ("start", "end", "ttft_s", "e2e_s", "queue_s", "prefill_s", "decode_s", "output_tokens"):
+            assert getattr(back, name) == pytest.approx(getattr(row, name), abs=1e-5, nan_ok=True)

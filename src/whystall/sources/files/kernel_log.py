@@ -27,6 +27,7 @@ _DATED = re.compile(r"\[(\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4})\] (.*)\Z")
 _SINCE_BOOT = re.compile(r"(?:\S{0,60} )?(?:kernel: )?\[ {0,8}(\d{1,10}\.\d{1,9})\] (.*)\Z")
 # What syslog daemons write by default: the year is missing, the zone is the host's.
 _SYSLOG = re.compile(r"(\w{3} [ \d]\d \d\d:\d\d:\d\d) \S{1,255} kernel: (?:\[ {0,8}\d{1,10}\.\d{1,9}\] )?(.*)\Z")
+_BARE = re.compile(r"NVRM: Xid \([^()\n]{1,60}\): \d{1,6}")
 _RECORD, _MOST_RECORDS = 8192, 100_000
 _RIGHT = "run as root or with CAP_SYSLOG, or name a file: journalctl -k -o short-iso"
 _FORM = "save it with journalctl -k -o short-iso, or dmesg --time-format iso"
@@ -51,6 +52,12 @@ def read_kernel_log(path: Path, boot: float | None = None) -> tuple[LogLine, ...
 def kernel_lines(lines: Iterable[str], boot: float | None = None) -> tuple[LogLine, ...]:
     """As :func:`read_kernel_log`, of lines that were just written; those of another form are left out."""
     return tuple(_kept([found for line in lines if (found := _told(line[:4000], boot)) is not None]))
+
+
+def bare(text: str) -> str:
+    """A kept line with no more than the fault: no process, no host."""
+    found = _BARE.match(text)
+    return found[0] if found else next((mark for mark in _KEPT if text.startswith(mark)), "")
 
 
 def is_kernel_ring(path: Path) -> bool:

@@ -24,6 +24,7 @@ from whystall.sources.spans import ExportRow, request_spans
 
 from .clock import risen
 from .json_lines import Row, read_rows
+from .kernel_log import read_kernel_log
 from .log_file import read_log_file
 from .metrics import read_metrics
 from .notices import notice
@@ -55,7 +56,7 @@ def read_recording(path: Path) -> Recording:
         gpu=gpu_columns(folder.timed("gpu.jsonl", GpuRow)),
         host=host_columns(folder.timed("host.jsonl", HostRow)),
         client=client_columns(folder.rows("requests.jsonl", RequestRow)),
-        log=folder.log("server.log", log_anchor(table)),
+        log=(*folder.log("server.log", log_anchor(table)), *folder.kernel("kernel.log")),
         spans=folder.spans("spans.jsonl"),
         server_info=folder.text("server_info.json"),
         version=version_of(folder.text("version.json")),
@@ -195,6 +196,11 @@ class _Folder:
 
     def log(self, name: str, anchor: LogAnchor) -> tuple[LogLine, ...]:
         found: tuple[LogLine, ...] = self._read(name, lambda path: self._log(path, anchor), ())
+        return found
+
+    def kernel(self, name: str) -> tuple[LogLine, ...]:
+        """The lines of the kernel's log that a diagnosis can use."""
+        found: tuple[LogLine, ...] = self._read(name, lambda path: read_kernel_log(path), ())
         return found
 
     def _log(self, path: Path, anchor: LogAnchor) -> tuple[LogLine, ...]:

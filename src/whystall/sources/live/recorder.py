@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 
 from whystall.errors import UsageError
-from whystall.model.recording import Health
+from whystall.model.recording import Health, LogLine, SpanRow
+from whystall.sources.files.kernel_log import bare
+from whystall.sources.spans import span_export
 
 from .facts import ServerFacts
 from .gzip_stream import GzipStream, not_writable
@@ -20,6 +23,8 @@ FILES = (
     "gpu.jsonl.gz",
     "host.jsonl.gz",
     "server.log.gz",
+    "kernel.log.gz",
+    "spans.jsonl.gz",
     "health.jsonl.gz",
     "server_info.json",
     "version.json",
@@ -79,6 +84,17 @@ class Recorder(Sink):
 
     def host(self, row: Row) -> None:
         self._rows("host.jsonl.gz", [row])
+
+    def spans(self, rows: list[SpanRow]) -> None:
+        """Request spans as an OTLP export, a line a call."""
+        kept = [self._redactor.span(row) for row in rows] if self._redactor else rows
+        self._rows("spans.jsonl.gz", [span_export(kept)] if kept else [])
+
+    def kernel(self, lines: list[LogLine]) -> None:
+        """Lines of a GPU fault or of a process killed for memory; without names of processes where names are taken out."""
+        told = [(line.t, bare(line.text) if self._redactor else line.text) for line in lines if line.t is not None]
+        text = "".join(f"{datetime.fromtimestamp(t, UTC).isoformat()} host kernel: {said}\n" for t, said in told)
+        self._stream("kernel.log.gz").write(text.encode())
 
     def log(self, chunk: bytes) -> None:
         if not self._redactor:

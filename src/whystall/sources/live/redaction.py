@@ -8,6 +8,10 @@ import re
 import socket
 from typing import Any
 
+import msgspec
+
+from whystall.model.recording import SpanRow
+
 from .address import Address
 from .facts import ServerFacts
 from .log_redaction import LogRedactor
@@ -47,6 +51,12 @@ class Redactor:
 
     def facts(self, facts: ServerFacts) -> ServerFacts:
         return ServerFacts(self._json(facts.version), self._json(facts.models), self._json(facts.server_info))
+
+    def span(self, row: SpanRow) -> SpanRow:
+        """A request span; each name by the same stand-in everywhere."""
+        kinds = {"request_id": "request", "adapter": "adapter", "tenant": "tenant"}
+        names = {field: self._names.of(text, kind) for field, kind in kinds.items() if (text := getattr(row, field))}
+        return msgspec.structs.replace(row, **names)
 
     def argv(self, argv: tuple[str, ...]) -> tuple[str, ...]:
         """Arguments, a flag's value by the flag's name; the model stands after ``serve``."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from whystall.model.recording import Health
+from whystall.model.recording import Health, LogLine, SpanRow
 
 from .facts import ServerFacts
 
@@ -25,3 +25,39 @@ class Sink:
     def gpu(self, rows: list[Row]) -> None: ...
     def host(self, row: Row) -> None: ...
     def log(self, chunk: bytes) -> None: ...
+    def spans(self, rows: list[SpanRow]) -> None: ...
+    def kernel(self, lines: list[LogLine]) -> None: ...
+
+
+class Partial(Sink):
+    """Hands all on to another sink but the rows that come from elsewhere: of GPUs, of the host."""
+
+    def __init__(self, to: Sink, *, gpu: bool, host: bool) -> None:
+        self._to = to
+        self._gpu, self._host = gpu, host
+
+    def facts(self, facts: ServerFacts) -> None:
+        self._to.facts(facts)
+
+    def argv(self, argv: tuple[str, ...]) -> None:
+        self._to.argv(argv)
+
+    def page(self, t: float, body: bytes) -> None:
+        self._to.page(t, body)
+
+    def failed(self, t: float, error: str) -> None:
+        self._to.failed(t, error)
+
+    def health(self, health: Health) -> None:
+        self._to.health(health)
+
+    def log(self, chunk: bytes) -> None:
+        self._to.log(chunk)
+
+    def gpu(self, rows: list[Row]) -> None:
+        if self._gpu:
+            self._to.gpu(rows)
+
+    def host(self, row: Row) -> None:
+        if self._host:
+            self._to.host(row)

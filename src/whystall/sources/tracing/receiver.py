@@ -37,6 +37,11 @@ class SpanBox:
             if len(self.rows) < MOST_SPANS:
                 self.rows.append(row)
 
+    def take_out(self) -> list[SpanRow]:
+        """What came since the last call, by its end."""
+        rows, self.rows = self.rows, []
+        return sorted(rows, key=lambda row: row.end)
+
     def spans(self) -> tuple[SpanRow, ...]:
         """All of them by their end."""
         return tuple(sorted(self.rows, key=lambda row: row.end))
