@@ -17,6 +17,7 @@ CONFIRM_UNKNOWN = 4  # a loss without a cause that is named is more often a wave
 # anybody has read the page; who promised that there is none such gets the burn rate.
 LASTS_S = 30.0
 CLEAR = 2
+FRESH_S = 30.0  # into a window: what is there from its first scrapes on may have been there before
 FAST_BURN = 14.4  # uses up a month's allowance in two days: what pages somebody (SRE workbook, ch. 5)
 
 _BEGAN = Text("it began", "开始")
@@ -186,7 +187,7 @@ class Course:
         assert self.incident is not None
         named = look.full if look.full is not None and look.full.verdict == "bottleneck" else None
         first = named.causes[0].id if named and named.causes else ""
-        if named is None or not first or first == self.incident.cause:
+        if named is None or not first or first == self.incident.cause or not self._may_rename(named):
             self._other = 0
             return []
         self._other = self._other + 1 if first == self._other_cause else 1
@@ -200,6 +201,17 @@ class Course:
         )
         self.incident = _with(changed, named)
         return [Happening("updated", self.incident)]
+
+    def _may_rename(self, named: Diagnosis) -> bool:
+        """Whether a look may say better what the incident is: it saw its begin, or what it names began in the window.
+
+        Of an engine that died an hour ago the last minutes show only that nothing moves; why it died is out of their sight.
+        """
+        assert self.incident is not None
+        if not self.incident.cause or named.window.start <= self.incident.since:
+            return True
+        onset = named.causes[0].onset
+        return onset is not None and onset.low > FRESH_S
 
     def _close(self, look: Look, recovered: float) -> Happening:
         assert self.incident is not None

@@ -106,3 +106,10 @@ def test_columns_are_cut_to_the_window(count):
     witness.gpu_rows.extend(GpuRow(t=START + n) for n in range(3))
     found = witness.beside(NOTHING, START + 3 - count).gpu
     assert (0 if found is None else np.size(found.t)) == count
+
+
+def test_why_it_died_is_not_forgotten_when_the_log_is_out_of_sight():
+    """After a quarter of an hour the window holds neither the begin nor its lines, only an engine that stands still."""
+    emulated = Emulated("oom", at=300, until=2000)
+    emulated.run(1400, beside=emulated.read_log)
+    assert [(one.what, one.incident.cause) for one in emulated.happened] == [("opened", "oom")]
