@@ -47,7 +47,11 @@ FAULTY = {
     "longer_outputs": "WhystallLongerOutputs",
     "prefix_cache_loss": "WhystallPrefixCacheLoss",
     "frontend_cpu": "WhystallFrontendCpu",
+    "overload": "WhystallOverload",
+    "replica_imbalance": "WhystallReplicaImbalance",
 }
+# Those whose trouble fills the pool or slows the steps, too.
+WITH_SYMPTOMS = ("longer_prompts", "longer_outputs", "prefix_cache_loss", "overload", "replica_imbalance")
 
 
 @pytest.mark.slow
@@ -55,8 +59,11 @@ FAULTY = {
 def test_a_fault_fires_its_alert(fault: str, tmp_path: Path) -> None:
     fired = firing(tmp_path, RULES, series_of(faulty_pages(fault, 32, 14), RULES))
     assert FAULTY[fault] in fired
-    if fault not in ("longer_prompts", "longer_outputs", "prefix_cache_loss"):  # those fill the pool too
+    if fault not in WITH_SYMPTOMS:
         assert fired <= {FAULTY[fault], "WhystallQueue"}
+    # Triggers of other kinds are not taken for each other.
+    triggers = {FAULTY[one] for one in WITH_SYMPTOMS} - {FAULTY[fault]}
+    assert fired & triggers <= ({"WhystallLongerPrompts"} if fault == "prefix_cache_loss" else set())
 
 
 def test_a_hung_engine_and_a_healthy_one(tmp_path: Path) -> None:

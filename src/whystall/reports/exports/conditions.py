@@ -56,6 +56,21 @@ def _grown(figure: str) -> str:
     return f"{_NOW.format(figure)} / {_USUAL.format(figure)} > #shift and {FELT}"
 
 
+_LOAD = "(avg_over_time(@running[3m]) + avg_over_time(@waiting[3m]))"
+_TIMES = "{{ $value | humanize }}x"
+# Requests a second that come; the last hour is what is usual.
+_ARRIVES = "(avg_over_time(@requests_per_s{0}{1}) + deriv(@running{0}{1}) + deriv(@waiting{0}{1}))"
+_ARRIVED = _ARRIVES.format("[1h]", " offset 10m")
+
+
+def _most(expr: str) -> str:
+    return f"max by (job, model_name) ({expr})"
+
+
+def _all(expr: str) -> str:
+    return f"sum by (job, model_name) ({expr})"
+
+
 # Causes of the catalogue.
 CAUSES = (
     Condition("kv_capacity", f"{_FULL} and {WAITS}", "2m", "ticket"),
@@ -93,13 +108,19 @@ CAUSES = (
         "ticket",
         "{{ $value | humanizePercentage }}",
     ),
+    # What comes is what ends and what is added to those inside; longer prompts or outputs leave it as it was.
+    Condition("overload", f"{_ARRIVES.format('[5m]', '')} / {_ARRIVED} > #shift and {FELT}", "3m", "ticket", _TIMES),
+    # The measure of the diagnosis: one request more on both sides, because idle engines divide by nothing. What is felt at
+    # the loaded one is felt against the others too, before it is felt by itself.
     Condition(
         "replica_imbalance",
-        "max by (job, model_name) (@waiting) > #queue_grown"
-        " and min by (job, model_name) (@waiting) < 1 and count by (job, model_name) (@waiting) > 1",
-        "5m",
+        f"({_most(_LOAD)} + 1) / (({_all(_LOAD)} - {_most(_LOAD)}) / (count by (job, model_name) ({_LOAD}) - 1) + 1)"
+        f" > 2 * #shift and ({_most('@itl_mean_s')} / min by (job, model_name) (@itl_mean_s) > #slow_factor"
+        f" or {_most('@itl_mean_s')} > #felt_itl or {_most('@ttft_mean_s')} > #felt_wait"
+        f" or {_most('@queue_mean_s')} > #felt_wait)",
+        "3m",
         "ticket",
-        "{{ $value }}",
+        _TIMES,
     ),
     # Requests run and no token comes: the longest healthy step is shorter than the rate's window.
     Condition(
