@@ -173,7 +173,7 @@ def _front(series: EngineSeries) -> list[float]:
 
 def _near(flags: NDArray[np.bool_], reach: int) -> NDArray[np.bool_]:
     kernel = np.ones(2 * reach + 1)
-    return np.convolve(flags, kernel, mode="same") > 0
+    return np.convolve(flags, kernel)[reach : reach + len(flags)] > 0  # also where there are fewer than the kernel has
 
 
 def _rows(columns: Floats, busy: NDArray[np.bool_], groups: int) -> Floats:
