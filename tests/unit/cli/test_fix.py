@@ -54,3 +54,24 @@ def test_a_healthy_recording(data: Path, capsys: pytest.CaptureFixture[str]) -> 
 
 def test_every_state_has_an_exit_code() -> None:
     assert set(EXIT_CODES.values()) == {0, 1, 3}
+
+
+def test_money_is_reckoned_where_a_price_is_given(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    where, store = str(data / "recordings" / "seq_cap"), ["--store", str(tmp_path / "c.sqlite")]
+    assert run(["fix", where, "--gpu-hour", "2.5", "--json", *store]) == 1
+    cost = json.loads(capsys.readouterr().out)["cost"]
+    assert cost["per_hour"] == 2.5
+    assert cost["savings"][0]["saves_per_million_tokens"]["low"] > 0
+    assert cost["gpus_at_slo"] is None
+    assert run(["fix", where, "--gpu-hour", "cheap", *store]) == 2
+    assert "takes a price" in capsys.readouterr().err
+
+
+def test_where_nothing_was_kept_there_is_nothing_to_look_at_again(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = ["--store", str(tmp_path / "c.sqlite")]
+    assert run(["fix", str(data / "recordings" / "seq_cap"), "--recheck", *store]) == 0
+    assert "no change of it was kept" in capsys.readouterr().out
