@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import click
+from click.core import ParameterSource
 
 from whystall.emulator.engine.options import EngineOptions
 from whystall.emulator.engine.profile import StepProfile
@@ -19,6 +20,7 @@ from whystall.emulator.server.app import Face
 from whystall.emulator.server.clock import Clock
 from whystall.emulator.server.deployment import Deployment, Serving
 from whystall.emulator.server.faults import FAULTS, Planned, inject, parse_fault, prepared
+from whystall.emulator.server.faults.scene import load_of
 from whystall.emulator.server.openai import Limits
 from whystall.emulator.server.page import versions
 from whystall.emulator.server.profiler import Profiler
@@ -40,6 +42,10 @@ _ENGINE_FLAGS: tuple[tuple[str, str, type], ...] = (
     ("--max-num-queued-tokens", "max_num_queued_tokens", int),
     ("--long-prefill-token-threshold", "long_prefill_token_threshold", int),
     ("--watermark", "watermark", float),
+)
+_LOAD = (
+    "note: its own load is one on which {fault} shows: {rate:g} requests/s, prompts of {low} to {high} tokens; "
+    "--rate or --clients gives yours, --rate 0 none"
 )
 _SWITCHES = (
     ("--enable-prefix-caching/--no-enable-prefix-caching", "enable_prefix_caching"),
@@ -88,15 +94,44 @@ def emulate(**asked: Any) -> int:
 
     It answers /v1/completions, /v1/chat/completions, /metrics, /health and the rest as vLLM does, and schedules as
     vLLM's own scheduler. How long a step takes comes from a profile. Runs until Ctrl-C.
+
+    Try: whystall emulate --fault seat_cap@60 --speed 3, and in another terminal: whystall diagnose :8000 --for 90s
     """
     if asked["list_faults"]:
         for fault in FAULTS.values():
             click.echo(f"{fault.id:26}{fault.mechanism}")
         return 0
     planned = [parse_fault(text) for text in asked["faults"]]
+    if planned:
+        asked = _with_load(asked, planned[0].fault.id, _given(asked))
     with suppress(KeyboardInterrupt):
         asyncio.run(_serve(asked, planned))
     return 0
+
+
+def _given(asked: dict[str, Any]) -> set[str]:
+    """The options that stand on the command line."""
+    context = click.get_current_context()
+    return {name for name in asked if context.get_parameter_source(name) == ParameterSource.COMMANDLINE}
+
+
+def _with_load(asked: dict[str, Any], fault: str, given: set[str]) -> dict[str, Any]:
+    """Where no load was asked for, the one on which ``fault`` shows: without any, most faults change nothing."""
+    if given & {"rate", "clients"}:
+        return asked
+    load = load_of(fault)
+    scene = {
+        "rate": load.rate,
+        "prompt": load.prompt,
+        "output": load.output,
+        "shared_prefix": load.shared_prefix,
+        "replicas": load.replicas,
+        "profile_name": load.profile,
+        "max_model_len": load.max_model_len,
+        "num_gpu_blocks": load.num_gpu_blocks or None,
+    }
+    click.echo(_LOAD.format(fault=fault, rate=load.rate, low=load.prompt[0], high=load.prompt[1]), err=True)
+    return asked | {name: value for name, value in scene.items() if name not in given}
 
 
 async def _serve(asked: dict[str, Any], planned: list[Planned]) -> None:
@@ -105,10 +140,6 @@ async def _serve(asked: dict[str, Any], planned: list[Planned]) -> None:
         face = _face(asked, planned, log)
         async with serving(face, asked["port"], asked["host"]) as url:
             click.echo(f"{url}/metrics")
-            if asked["faults"] and not (asked["rate"] or asked["clients"]):
-                click.echo(
-                    "note: without --rate or --clients nobody asks it anything, and most faults need a load", err=True
-                )
             await _until_told()
     finally:
         if log is not None:

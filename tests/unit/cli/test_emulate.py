@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from whystall.cli.emulate import _options, emulate
+from whystall.cli.emulate import _options, _with_load, emulate
 from whystall.emulator.profiles import load_profile
 from whystall.emulator.server.faults import FAULTS
 from whystall.errors import UsageError
@@ -52,7 +52,7 @@ def test_the_faults_are_listed() -> None:
         ["--served-model-name", 'a"b'],
         ["--num-gpu-blocks-override", "4"],
         ["--no-enable-chunked-prefill", "--max-num-batched-tokens", "100"],
-        ["--fault", "replica_imbalance"],
+        ["--rate", "1", "--fault", "replica_imbalance"],
         ["--log-file", "/dev/null/server.log"],
     ],
 )
@@ -71,6 +71,16 @@ def test_defaults_are_those_of_the_device() -> None:
     chosen, flags = _options({**nothing, "max_num_seqs": 7, "num_gpu_blocks": 3000}, load_profile("h200-8b"))
     assert (chosen.max_num_seqs, chosen.num_gpu_blocks) == (7, 3000)
     assert (flags["max_num_seqs"], flags["num_gpu_blocks_override"]) == (7, 3000)
+
+
+def test_without_a_load_a_fault_brings_the_one_on_which_it_shows(capsys: pytest.CaptureFixture[str]) -> None:
+    nothing = {**dict.fromkeys(NAMES), "rate": 0.0, "clients": 0, "prompt": (200, 800), "replicas": 1}
+    made = _with_load(nothing, "replica_imbalance", {"port", "prompt"})
+    assert (made["rate"], made["replicas"], made["prompt"]) == (24.0, 2, (200, 800))
+    assert "replica_imbalance shows" in capsys.readouterr().err
+    for own in ("rate", "clients"):
+        assert _with_load(nothing, "replica_imbalance", {own}) is nothing
+    assert capsys.readouterr().err == ""
 
 
 def test_it_comes_up_serves_and_goes_down_when_told(tmp_path: Path) -> None:
