@@ -11,9 +11,10 @@ import numpy as np
 from whystall.errors import TooLittleData, UsageError
 from whystall.model.diagnosis import Diagnosis, NotOffered, Remedy
 from whystall.model.engine_state import EngineState
-from whystall.model.prediction import Metric, NotPredicted, Prediction, WhatIf
+from whystall.model.prediction import Metric, NotPredicted, PredictedMetric, Prediction, WhatIf
 from whystall.model.slo import Slo
 from whystall.model.text import Text
+from whystall.remedies.experience import chance
 from whystall.remedies.rules import Refusal, may_start, setup_of
 
 from .assume import assumed, assumption
@@ -21,7 +22,7 @@ from .express import Expressed, expressed
 from .play import DRAWS, Figures, draws_of, runs
 from .subject import Subject, subject_of
 from .variant import Draw, Variant
-from .verdict import advice, binds_next, judged, metrics_of, off_by, reason, sampled
+from .verdict import EFFECT, advice, binds_next, judged, metrics_of, off_by, reason, sampled
 
 MOST_PREDICTED = 4  # of a diagnosis' remedies: those that come first in its own order
 _FAR = 1.5  # times what the steps had that were seen
@@ -230,7 +231,8 @@ def predict_remedies(
 ) -> tuple[Remedy, ...]:
     """The remedies of ``diagnosis`` with a prediction for the first ``most`` that the emulator can express.
 
-    What is recommended comes first, then what only a canary should try, then what was not predicted. What would not
+    What is recommended comes first, then what only a canary should try, then what was not predicted; of each, what is
+    expected to recover most of the loss (:func:`worth`), which counts how it fared in kept cases. What would not
     help, or might harm, is dropped and told in ``not_offered`` of the first; where nothing else is left it stays, last,
     with its advice "no". Returns them as they are where the window does not say enough for a prediction.
     """
@@ -242,7 +244,8 @@ def predict_remedies(
     except TooLittleData:
         return diagnosis.remedies
     told = {remedy.id: _told(stage, remedy) for remedy in wanted}
-    return _ranked([told.get(remedy.id, remedy) for remedy in diagnosis.remedies])
+    sure = {cause.id: cause.probability for cause in diagnosis.causes}
+    return _ranked([told.get(remedy.id, remedy) for remedy in diagnosis.remedies], sure)
 
 
 def _told(stage: Stage, remedy: Remedy) -> Remedy:
@@ -252,6 +255,8 @@ def _told(stage: Stage, remedy: Remedy) -> Remedy:
     return msgspec.structs.replace(remedy, prediction=found, effect=found.effect())
 
 
+_MOST_GAINED = math.log(100.0)
+_ALIKE = 1  # decimals: what differs by less is the draws' doing, and the order of before stands
 _ORDER = {"recommend": 0, "canary": 1, "": 2, "no": 3}
 
 
@@ -259,8 +264,27 @@ def _advice(remedy: Remedy) -> str:
     return remedy.prediction.advice if remedy.prediction else ""
 
 
-def _ranked(remedies: list[Remedy]) -> tuple[Remedy, ...]:
-    ordered = sorted(remedies, key=lambda remedy: _ORDER[_advice(remedy)])
+def worth(remedy: Remedy, sure: Mapping[str, float]) -> float:
+    """What ``remedy`` is expected to recover: the loss that it was predicted to take away, as a logarithm, times the
+    probabilities that its cause holds (``sure``, by cause), that it helps, and that it does again what it did in kept
+    cases. 0 where nothing was predicted."""
+    prediction = remedy.prediction
+    if prediction is None:
+        return 0.0
+    gains = [gain(metric) for metric in prediction.metrics if metric.id in EFFECT]
+    return sure.get(remedy.cause, 1.0) * prediction.p_meets * chance(remedy.tried) * max(gains, default=0.0)
+
+
+def gain(metric: PredictedMetric) -> float:
+    """How much better a metric would be, as a logarithm, over 0 is better; a change by half counts alike both ways."""
+    if metric.relative is None:
+        return 0.0
+    change = math.log(max(1 + metric.relative.mid, 1e-2))
+    return -change if metric.lower_is_better else min(change, _MOST_GAINED)
+
+
+def _ranked(remedies: list[Remedy], sure: Mapping[str, float]) -> tuple[Remedy, ...]:
+    ordered = sorted(remedies, key=lambda remedy: (_ORDER[_advice(remedy)], -round(worth(remedy, sure), _ALIKE)))
     kept = [remedy for remedy in ordered if _advice(remedy) != "no"]
     dropped = [remedy for remedy in ordered if _advice(remedy) == "no"]
     if not kept:

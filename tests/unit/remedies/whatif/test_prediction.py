@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from whystall.errors import TooLittleData, UsageError
+from whystall.model.diagnosis import Tried
 from whystall.model.prediction import NotPredicted, Prediction
 from whystall.model.slo import Slo
 from whystall.pipeline import diagnose, states_of
@@ -18,6 +19,7 @@ from whystall.remedies.whatif.prediction import (
     stage_of,
     sweep_of,
     what_if,
+    worth,
 )
 from whystall.remedies.whatif.subject import options_of
 from whystall.sources.files.recording import read_recording
@@ -181,3 +183,17 @@ def test_what_is_no_sweep_is_named(wrong):
 def test_nothing_asked_is_an_error():
     with pytest.raises(UsageError, match="nothing was asked"):
         asked_of(())
+
+
+def test_of_the_same_advice_what_recovers_more_comes_first_and_kept_cases_count(seq_cap):
+    diagnosis, state = seq_cap
+    most = diagnosis.remedies[0]
+    less = msgspec.structs.replace(most, id="less", change={"--max-num-seqs": "32"})
+    found = predict_remedies(msgspec.structs.replace(diagnosis, remedies=(less, most)), state)
+    assert [remedy.id for remedy in found] == [most.id, "less"]
+    sure = {cause.id: cause.probability for cause in diagnosis.causes}
+    assert worth(found[0], sure) > worth(found[1], sure) > 0
+    failed = msgspec.structs.replace(most, tried=Tried(0, 20))
+    found = predict_remedies(msgspec.structs.replace(diagnosis, remedies=(failed, less)), state)
+    assert [remedy.id for remedy in found] == ["less", most.id]
+    assert worth(most, sure) == 0.0  # nothing was predicted of it
