@@ -138,6 +138,15 @@ class UsualFigure(msgspec.Struct, frozen=True):
     looks: int
 
 
+class IncidentCharts(msgspec.Struct, frozen=True):
+    """An engine's timelines around an incident; empty where the store has none of that time. ``t`` is unix seconds."""
+
+    incident: int
+    t: tuple[float, ...] = ()
+    panels: tuple[ViewPanel, ...] = ()
+    schema: Literal["whystall.incident_charts/1"] = "whystall.incident_charts/1"
+
+
 class EngineView(msgspec.Struct, frozen=True):
     """One engine's page. ``t`` is unix seconds for the panels, ``phases_t`` for the phases; lists go oldest first."""
 

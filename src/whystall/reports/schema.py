@@ -20,7 +20,7 @@ from whystall.model.diagnosis import Diagnosis
 from whystall.model.explanation import Explanation
 from whystall.model.failure import Failure
 from whystall.model.fix import Fix
-from whystall.model.fleet import EngineView, Fleet
+from whystall.model.fleet import EngineView, Fleet, IncidentCharts
 from whystall.model.incident import Happening, Incident, IncidentList
 from whystall.model.prediction import WhatIf
 from whystall.model.soak import Soak
@@ -48,6 +48,7 @@ NOUNS: dict[str, type[msgspec.Struct]] = {
     "fleet": Fleet,
     "happening": Happening,
     "incident": Incident,
+    "incident_charts": IncidentCharts,
     "incidents": IncidentList,
     "profile": Capture,
     "similar": SimilarCases,

@@ -14,6 +14,7 @@ from whystall.errors import WhystallError
 from whystall.model.duration import parse_duration
 from whystall.sources.archive.store import Archive
 
+from .api_incident_charts import kept_by
 from .dashboard import Dashboard, windows_of
 from .guard import Guard, require_token
 from .http import Face, serving
@@ -75,7 +76,7 @@ async def watch(
         watcher.silences = plan.settings.silences
         if plan.host:
             face = Face(watcher, Guard(plan.token, open_paths()), plan.cases, plan.lang)
-            dashboard = Dashboard(windows_of(watcher.lookout), plan.cases, plan.traces)
+            dashboard = Dashboard(windows_of(watcher.lookout), plan.cases, plan.traces, kept_by(watcher))
             url = await stack.enter_async_context(serving(face.app(dashboard.add_to), plan.host, plan.port))
             if started is not None:
                 started(url)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from aiohttp import web
 
 from .api_catalogue import get_catalogue
+from .api_incident_charts import IncidentChartsApi, Kept
 from .api_postmortem import PostmortemApi
 from .api_traces import MAX_UPLOAD_BYTES, TracesApi
 from .api_whatif import EngineWindow, WhatIfApi, Windows
@@ -16,7 +18,8 @@ from .static_files import get_file
 
 
 class Dashboard:
-    """What it shows comes from ``windows``, the store of ``cases`` and the folder of ``traces``; None where there is none.
+    """What it shows comes from ``windows``, the store of ``cases`` and the folder of ``traces`` (None where there is none),
+    and what is kept of ``incidents``.
 
     ``add_to`` is what :meth:`whystall.service.http.Face.app` takes as ``more``. Without a token the guard must let
     :func:`whystall.service.static_files.open_paths` through.
@@ -27,12 +30,14 @@ class Dashboard:
         windows: Windows,
         cases: Path | None = None,
         traces: Path | None = None,
+        incidents: Callable[[int], Kept | None] = lambda _number: None,
         max_upload_bytes: int = MAX_UPLOAD_BYTES,
     ) -> None:
         self._side = SideProcess()
         self._whatif = WhatIfApi(self._side, windows)
         self._traces = TracesApi(self._side, traces, max_upload_bytes)
         self._postmortem = PostmortemApi(cases)
+        self._charts = IncidentChartsApi(self._side, incidents)
 
     def add_to(self, app: web.Application) -> None:
         """Add every route; the side process ends with the application."""
@@ -40,6 +45,7 @@ class Dashboard:
         app.router.add_get("/web/{name}", get_file)
         app.router.add_get("/api/catalogue", get_catalogue)
         app.router.add_get("/api/cases/{id:[0-9]{1,9}}/postmortem", self._postmortem.get)
+        app.router.add_get("/api/incidents/{id:[0-9]{1,9}}/charts", self._charts.get)
         app.router.add_get("/api/traces", self._traces.list)
         app.router.add_get("/api/traces/{name}", self._traces.pick)
         app.router.add_post("/api/traces", self._traces.upload)

@@ -29,12 +29,15 @@ const course = (incident) => section(say("course"), h("ol", { class: "course" },
   h("time", { datetime: new Date(step.at * 1000).toISOString() }, moment(step.at)),
   h("strong", {}, sayOr(`step_${step.id}`, step.id)), h("span", {}, text(step.text))))));
 
-// The engine's charts, where they still reach back to the incident.
-const charts = (page, incident, view) => {
+const moments = (incident) => [["began", incident.since], ["opened_at", incident.opened], ["recovered_at", incident.recovered]]
+  .filter(([, at]) => at !== null).map(([label, at]) => ({ at, low: at, high: at, label: say(label) }));
+
+// The charts around the incident from the store; without one the engine's own, where they still reach back to it.
+const charts = (page, incident, view, then) => {
+  if (then?.t.length) return section(say("timeline"), h("p", { class: "note" }, say("charts_then"), " ", say("chart_keys")),
+    h("div", { class: "charts" }, page.charts.cards(then.panels, then.t, moments(incident))));
   if (!view || !view.t.length || view.t[view.t.length - 1] < incident.since) return null;
-  const marks = incident.recovered === null ? onsetMarks(view.onsets)
-    : [{ at: incident.since, low: incident.since, high: incident.since, label: say("began") },
-      { at: incident.recovered, low: incident.recovered, high: incident.recovered, label: say("recovered_at") }];
+  const marks = incident.recovered === null ? onsetMarks(view.onsets) : moments(incident);
   return section(say("timeline"), h("p", { class: "note" }, say("charts_now"), " ", say("chart_keys")),
     h("div", { class: "charts" }, page.charts.cards(view.panels, view.t, marks)));
 };
@@ -60,11 +63,11 @@ export const incidentPage = {
   load: async (page) => {
     const how = { signal: page.signal };
     const incident = await get(`incidents/${encodeURIComponent(page.route.id)}`, how);
-    const [view, found] = await Promise.all([
-      maybe(get(`engines/${encodeURIComponent(incident.engine_id)}`, how)), incident.case > 0 ? maybe(get(`cases/${incident.case}`, how)) : null]);
-    return { incident, view, found };
+    const [view, then, found] = await Promise.all([
+      maybe(get(`engines/${encodeURIComponent(incident.engine_id)}`, how)), maybe(get(`incidents/${incident.id}/charts`, how)), incident.case > 0 ? maybe(get(`cases/${incident.case}`, how)) : null]);
+    return { incident, view, then, found };
   },
-  draw: (page, { incident, view, found }) => [
+  draw: (page, { incident, view, then, found }) => [
     h("p", { class: "crumb" }, h("a", { href: link("incidents") }, say("incidents")), ` / #${incident.id}`),
     answer(incident),
     facts([
@@ -76,7 +79,7 @@ export const incidentPage = {
     ], "facts wide"),
     kept(incident),
     course(incident),
-    charts(page, incident, view),
+    charts(page, incident, view, then),
     incident.diagnosis ? [part.impact(incident.diagnosis), part.causes(incident.diagnosis)] : h("p", { class: "muted" }, say("no_incident_diagnosis")),
     remedies(page, incident, found),
     trial(found),

@@ -138,6 +138,7 @@ const WORDS = {
   case_link: ["Case {id}", "案例 {id}"],
   not_kept: ["It is kept as a case once it has recovered.", "恢复后会存为案例。"],
   charts_now: ["The engine's charts go back as far as the service remembers.", "引擎图表只回溯到服务所记忆的范围。"],
+  charts_then: ["From five minutes before it began, an hour at most.", "从开始前五分钟起，最长一小时。"],
   // remedies
   predict: ["Predict", "预测"],
   predicting: ["Playing the load with and without it …", "正在对比仿真改动前后…"],
