@@ -18,7 +18,7 @@ async def test_two_live_servers_are_compared(data):
         out, err = await process.communicate()
     assert process.returncode == 0, err.decode()
     body = json.loads(out)
-    jsonschema.validate(body, schema("compare"))
+    jsonschema.validate(body, schema("comparison"))
     assert (body["a"]["target"], body["b"]["target"]) == (a, b)
     assert body["a"]["window"]["scrapes"] > 5
     assert body["b"]["window"]["scrapes"] > 5

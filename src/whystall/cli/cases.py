@@ -51,7 +51,7 @@ def _stored(verb: Callable[..., int]) -> Callable[..., int]:
     return CONFIG(STORE(with_path))
 
 
-@cases.command("list")
+@cases.command("list", short_help="Show the kept cases, and which remedies helped.")
 @click.option("--outcome", type=click.Choice(OUTCOMES), help="Only cases with this outcome.")
 @click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="At most so many, the newest.")
 @_stored
@@ -91,7 +91,7 @@ def similar(id: int, at_least: float, path: Path, output: Output) -> int:
     return 0
 
 
-@cases.command()
+@cases.command(short_help="Add a note to a case, and its outcome.")
 @click.argument("id", type=int)
 @click.argument("text")
 @click.option("--outcome", type=click.Choice(OUTCOMES), help="What came of it; closes the case, or opens it again.")
@@ -112,7 +112,7 @@ def note(id: int, text: str, outcome: CaseOutcome | None, path: Path, lang: str 
     return 0
 
 
-@cases.command()
+@cases.command(short_help="Write cases as JSON for another store.")
 @click.argument("ids", type=int, nargs=-1)
 @click.option("-o", "--output", "file", type=click.Path(dir_okay=False, path_type=Path), help="Write to FILE.")
 @_stored
@@ -125,7 +125,7 @@ def export(ids: tuple[int, ...], file: Path | None, path: Path) -> int:
     return 0
 
 
-@cases.command("import")
+@cases.command("import", short_help="Add the cases of an exported file.")
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path), required=False)
 @click.option("--examples", is_flag=True, help="The cases that ship with whystall.")
 @_stored
@@ -141,7 +141,7 @@ def import_(file: Path | None, examples: bool, path: Path, lang: str | None) -> 
     return 0
 
 
-@cases.command()
+@cases.command(short_help="Write the post-mortem of a case.")
 @click.argument("id", type=int)
 @_stored
 @output_options(POSTMORTEM_FORMATS)

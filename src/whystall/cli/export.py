@@ -34,7 +34,7 @@ def export() -> None:
     """Write alert rules and dashboards, from the catalogue that the diagnosis has."""
 
 
-@export.command()
+@export.command(short_help="Write Prometheus recording and alerting rules.")
 @SLO
 @STYLE
 @click.option(
@@ -55,7 +55,7 @@ def alerts(slo: Slo | None, style: Style, window: str, docs: str, file: Path | N
     return 0
 
 
-@export.command()
+@export.command(short_help="Write Grafana dashboards as JSON.")
 @SLO
 @STYLE
 @click.option("--board", type=click.Choice(["fleet", "engine"]), help="Only this one, on the standard output.")

@@ -11,6 +11,7 @@ import click
 import msgspec
 
 from whystall.errors import Refused, WhystallError
+from whystall.model.lab_result import ExpectedChange, LabResult
 from whystall.model.recording import Recording
 from whystall.model.text import Text
 from whystall.pipeline import diagnose
@@ -111,30 +112,22 @@ def _as_expected(outcome: Outcome, verdict: str, causes: list[str]) -> bool:
 
 
 def _json(outcome: Outcome, target: str, verdict: str, causes: list[str]) -> str:
-    rows = [
-        {
-            "figure": o.expectation.figure,
-            "kind": o.expectation.kind,
-            "level": o.expectation.level,
-            "by": o.expectation.by,
-            "before": _number(o.before),
-            "after": _number(o.after),
-            "holds": o.holds,
-        }
-        for o in outcome.observations
-    ]
-    body = {
-        "schema": "whystall.lab/1",
-        "experiment": outcome.experiment.id,
-        "target": target,
-        "before": {key: _number(value) for key, value in outcome.before.items()},
-        "after": {key: _number(value) for key, value in outcome.after.items()},
-        "expectations": rows,
-        "cause": outcome.experiment.cause,
-        "verdict": verdict,
-        "causes": causes,
-        "as_expected": _as_expected(outcome, verdict, causes),
-    }
+    def change(seen: Observation) -> ExpectedChange:
+        asked = seen.expectation
+        values = _number(seen.before), _number(seen.after)
+        return ExpectedChange(asked.figure, asked.kind, asked.level, asked.by, *values, seen.holds)
+
+    body = LabResult(
+        experiment=outcome.experiment.id,
+        target=target,
+        before={key: _number(value) for key, value in outcome.before.items()},
+        after={key: _number(value) for key, value in outcome.after.items()},
+        expectations=tuple(map(change, outcome.observations)),
+        cause=outcome.experiment.cause,
+        verdict=verdict,
+        causes=tuple(causes),
+        as_expected=_as_expected(outcome, verdict, causes),
+    )
     return msgspec.json.format(msgspec.json.encode(body), indent=2).decode()
 
 

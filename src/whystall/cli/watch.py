@@ -29,7 +29,7 @@ from whystall.sources.files.recording import argv_of
 
 from .keeping import store_path
 from .language import language
-from .options import ACCESS, INTERVAL, LANG, SERVER_ARGS, SLO, duration_option, reading_options
+from .options import ACCESS, LANG, SERVER_ARGS, SLO, duration_option, reading_options
 from .reading import Asked, Reading, token_of
 from .settings import load_settings
 
@@ -40,6 +40,8 @@ DEFAULT_INTERVAL_S = 5.0
 COULD_NOT_TELL = 3
 ONCE_S = 45.0  # enough scrapes at the default interval for a first answer
 _SERVING = Text("watching {count} targets; {url}", "正在监视 {count} 个目标；{url}")
+
+_INTERVAL = duration_option("--interval", "interval_s", f"Time between scrapes [default: {DEFAULT_INTERVAL_S:g}s].")
 
 
 @click.command()
@@ -62,7 +64,7 @@ _SERVING = Text("watching {count} targets; {url}", "正在监视 {count} 个目�
 @click.option("--json", "json_", is_flag=True, help="What happens as one JSON object a line.")
 @click.option("--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option("--log-level", type=click.Choice(LEVELS), default="warning", show_default=True)
-@reading_options(INTERVAL, SLO, SERVER_ARGS, *ACCESS)
+@reading_options(_INTERVAL, SLO, SERVER_ARGS, *ACCESS)
 @LANG
 def watch(
     targets: tuple[str, ...],

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from whystall.errors import NotATrace
+from whystall.sources.files.foreign import packed_with
 
 from .bytestream import ByteStream, ReadLimits
 
@@ -33,8 +34,18 @@ def recognise(path: Path) -> str:
             f"Run: nsys export --type sqlite {path.name}",
         )
     if not found:
+        _say_what_it_is(path.name, text)
         raise NotATrace(f"{path.name} is in no format known here", f"Known: {KNOWN}.")
     return found
+
+
+def _say_what_it_is(name: str, text: bytes) -> None:
+    if not text:
+        raise NotATrace(f"{name} is empty", "The profiler may still be writing, or was stopped before it wrote.")
+    if (tool := packed_with(text)) is not None:
+        raise NotATrace(f"{name} is packed with {tool[0]}", f"Unpack it first ({tool[1]}); only gzip is read as it is.")
+    if text.startswith((b"# scrape ", b"# HELP ")):
+        raise NotATrace(f"{name} holds metrics, not a profile", "Run: whystall diagnose FILE")
 
 
 def _binary(text: bytes) -> str | None:

@@ -22,6 +22,7 @@ from whystall.model.failure import Failure
 from whystall.model.fix import Fix
 from whystall.model.fleet import EngineView, Fleet, IncidentCharts
 from whystall.model.incident import Happening, Incident, IncidentList
+from whystall.model.lab_result import LabResult
 from whystall.model.prediction import WhatIf
 from whystall.model.soak import Soak
 from whystall.model.text import schema_hook
@@ -38,18 +39,19 @@ NOUNS: dict[str, type[msgspec.Struct]] = {
     "case_export": CaseExport,
     "cases": CaseList,
     "catalogue": Catalogue,
-    "compare": Comparison,
+    "comparison": Comparison,
     "diagnosis": Diagnosis,
     "doctor": Checkup,
     "engine": EngineView,
     "error": Failure,
-    "explain": Explanation,
+    "explanation": Explanation,
     "fix": Fix,
     "fleet": Fleet,
     "happening": Happening,
     "incident": Incident,
     "incident_charts": IncidentCharts,
     "incidents": IncidentList,
+    "lab": LabResult,
     "profile": Capture,
     "similar": SimilarCases,
     "soak": Soak,

@@ -22,7 +22,7 @@ def test_two_recordings_are_compared(recordings, capsys):
 def test_json_keeps_to_the_published_schema(recordings, capsys):
     assert run(["compare", str(recordings / "healthy"), str(recordings / "prefix_collapse"), "--json"]) == 0
     body = json.loads(capsys.readouterr().out)
-    jsonschema.validate(body, schema("compare"))
+    jsonschema.validate(body, schema("comparison"))
     assert {change["id"] for change in body["figures"] if change["differs"]} >= {"prompt_tokens", "ttft_mean"}
 
 

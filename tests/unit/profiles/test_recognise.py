@@ -34,3 +34,19 @@ def test_anything_else_is_a_clear_error(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "f").write_bytes(content)
     with pytest.raises(NotATrace, match="no format known here"):
         recognise(tmp_path / "f")
+
+
+@pytest.mark.parametrize(
+    ("content", "says", "how"),
+    [
+        (b"", "is empty", "still be writing"),
+        (b"\xfd7zXZ\0...", "packed with xz", "xz -d"),
+        (b"# HELP vllm:num_requests_running x\n", "holds metrics", "whystall diagnose"),
+        (b"hello", "no format known here", "Known: "),
+    ],
+)
+def test_what_is_no_profile_is_called_what_it_is(tmp_path, content, says, how):
+    (tmp_path / "x").write_bytes(content)
+    with pytest.raises(NotATrace, match=says) as refused:
+        recognise(tmp_path / "x")
+    assert how in refused.value.hint

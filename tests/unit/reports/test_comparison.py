@@ -43,7 +43,7 @@ def test_it_renders_in_every_format_and_language(format, lang):
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_json_keeps_to_its_schema_and_says_the_headline(lang):
     body = json.loads(render_comparison(msgspec.structs.replace(ONE, engines=(ONE, SAME)), "json", lang))
-    jsonschema.validate(body, schema("compare"))
+    jsonschema.validate(body, schema("comparison"))
     assert body["schema"] == "whystall.comparison/1"
     assert "9.8 s" in body["headline"]
     assert body["engines"][1]["headline"]

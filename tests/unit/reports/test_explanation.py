@@ -23,7 +23,7 @@ def test_every_cause_renders(word, lang, format):
 
 @pytest.mark.parametrize("word", ["kv_capacity", "itl"])
 def test_json_keeps_to_its_schema(word):
-    jsonschema.validate(json.loads(render_explanation(explain(word), "json")), schema("explain"))
+    jsonschema.validate(json.loads(render_explanation(explain(word), "json")), schema("explanation"))
 
 
 def test_what_tells_look_alikes_apart_is_there():

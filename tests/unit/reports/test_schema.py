@@ -52,3 +52,10 @@ def test_an_error_keeps_to_its_schema():
 def test_an_unknown_schema_is_refused_by_name():
     with pytest.raises(UsageError, match="nothing"):
         schema("nothing")
+
+
+@pytest.mark.parametrize("name", NOUNS)
+def test_an_object_names_the_file_of_its_schema(name: str) -> None:
+    found = schema(name)
+    body = found["$defs"][found["$ref"].rpartition("/")[2]] if "$ref" in found else found
+    assert body["properties"]["schema"]["enum"] == [f"whystall.{name}/1"] == [found["title"]]

@@ -37,11 +37,15 @@ def require_ours(name: str, start: bytes) -> None:
         raise NotMetrics(f"{name} is {what}, not a recording's metrics", hint)
 
 
+def packed_with(start: bytes) -> tuple[str, str] | None:
+    """The format that a file is packed in and what unpacks it; None where it is not packed, or with gzip."""
+    return next(((what, tool) for magic, what, tool in _PACKED if start.startswith(magic)), None)
+
+
 def _packed(start: bytes) -> tuple[str, str] | None:
-    for magic, what, tool in _PACKED:
-        if start.startswith(magic):
-            return f"packed with {what}", f"Unpack it first ({tool}); only gzip is read as it is."
-    return None
+    if (found := packed_with(start)) is None:
+        return None
+    return f"packed with {found[0]}", f"Unpack it first ({found[1]}); only gzip is read as it is."
 
 
 def _binary(start: bytes) -> tuple[str, str] | None:
