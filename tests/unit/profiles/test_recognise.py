@@ -29,7 +29,7 @@ def test_an_nsys_report_needs_an_export(tmp_path: Path) -> None:
     assert "nsys export --type sqlite a.nsys-rep" in error.value.hint
 
 
-@pytest.mark.parametrize("content", [b"", b"hello", b"\x89PNG", b'{"a": 1}', b"[1, 2]", b"\n\x03abc"])
+@pytest.mark.parametrize("content", [b"hello", b"\x89PNG", b'{"a": 1}', b"[1, 2]", b"\n\x03abc"])
 def test_anything_else_is_a_clear_error(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "f").write_bytes(content)
     with pytest.raises(NotATrace, match="no format known here"):
