@@ -47,7 +47,7 @@ from whystall.remedies.whatif import predict_remedies
 from whystall.trials.emulated_target import EmulatedTarget
 from whystall.trials.lab.treatable import TREATABLE, Treatable
 from whystall.trials.metrics import METRICS, change, worse_by
-from whystall.trials.price import is_price
+from whystall.trials.price import may_have_price, sooner
 from whystall.trials.sequential import Interval
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -120,13 +120,17 @@ async def is_harm(scene: Treatable, roomy: Serving, before: tuple[str, ...], aft
     floors = floors_of_means(scene.slo)
     promised = ("itl_mean",) if scene.slo and scene.slo.itl_p95_s else ()
     gained = change(METRICS["e2e_mean"], old["e2e_mean"], new["e2e_mean"]) or 0.0
-    e2e = Interval(-gained, -gained, -gained, 1)
+    e2e = [Interval(-gained, -gained, -gained, 1)]
     for metric in ("e2e_mean", "ttft_mean", "itl_mean", "tokens_per_s", "errors"):
         entry, floor = METRICS[metric], floors.get(metric, 0.0)
         a, b = (max(value, floor) if value is not None else None for value in (old[metric], new[metric]))
         found = change(entry, a, b)
         harm = None if found is None else -found if entry.better == "higher" else found
-        if harm is not None and harm > worse_by(entry, entry.margin) and not is_price(metric, b, e2e, promised):
+        if (
+            harm is not None
+            and harm > worse_by(entry, entry.margin)
+            and not (may_have_price(metric, b, promised) and sooner(e2e))
+        ):
             return True
     return False
 

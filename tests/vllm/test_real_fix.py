@@ -85,7 +85,7 @@ async def test_found_fixed_proven_and_undone(server: KeptProcess, cause: str, tm
         canary=True,
         load=CASES[cause][1],
         state=state,
-        block_s=30,  # some six of the slow side's requests one after the other
+        block_s=24,  # some five of the slow side's requests one after the other
         budget_s=3600,
     )
     subject = AutoPerformanceDiagnoser(server.server.url, config, say=print)

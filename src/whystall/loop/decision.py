@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from whystall.model.diagnosis import Remedy
+from whystall.model.diagnosis import Diagnosis, Remedy
 from whystall.model.fix import Improvement
 from whystall.model.prediction import Prediction, Range
 from whystall.model.text import Text
@@ -16,6 +16,7 @@ from whystall.model.trial import Effect, Metric, Trial
 
 # What a user feels, in the order in which one is taken where several would improve as surely.
 FELT: tuple[Metric, ...] = ("e2e_mean", "ttft_mean", "ttft_p95", "itl_p95", "itl_mean", "e2e_p95", "tokens_per_s")
+_FELT_TTFT_S = 0.2  # DESIGN.md section 2
 _TAILS = frozenset(("ttft_p95", "itl_p95", "e2e_p95"))
 _LOWER = frozenset(("e2e_mean", "ttft_mean", "ttft_p95", "itl_p95", "itl_mean", "e2e_p95"))
 
@@ -83,18 +84,30 @@ def _because(remedy: Remedy) -> Text:
     return remedy.prediction.because if remedy.prediction is not None else _NOT_PREDICTED
 
 
-def primary_of(prediction: Prediction | None, among: Sequence[Metric] = FELT) -> Metric:
+def primary_of(
+    prediction: Prediction | None, among: Sequence[Metric] = FELT, diagnosis: Diagnosis | None = None
+) -> Metric:
     """The metric on which the change is to be proven: the one whose predicted gain shows soonest, else the first.
 
     A pair's tails differ about twice as much as its means do without any change (method.md 3), so a gain in one is worth
-    half as much.
+    half as much. Without a prediction it is mean TTFT where the incident is a wait for the first token (``diagnosis``).
     """
+    if prediction is None and _is_a_queue(diagnosis) and "ttft_mean" in among:
+        return "ttft_mean"
     best, gain = among[0], 0.0
     for metric in among:
         found = _predicted(prediction, metric)
         if found is not None and (sure := _sure_gain(metric, found) / (2 if metric in _TAILS else 1)) > 1.05 * gain:
             best, gain = metric, sure
     return best
+
+
+def _is_a_queue(diagnosis: Diagnosis | None) -> bool:
+    """Whether most of the time to the first token is spent in the queue, and that is felt."""
+    impact = diagnosis.impact if diagnosis is not None else None
+    if impact is None or impact.queue_s is None or impact.ttft_mean_s is None:
+        return False
+    return impact.ttft_mean_s > _FELT_TTFT_S and impact.queue_s >= impact.ttft_mean_s / 2
 
 
 def _sure_gain(metric: Metric, found: Range) -> float:

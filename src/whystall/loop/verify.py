@@ -79,7 +79,7 @@ class SendingVerifier:
         plan = self.plan or plan_of(recording, diagnosis)
         async with live_arm(self.url, access=self.access) as inner:
             a, b = (SwitchedArm(label, inner, switch, side) for label, side in _sides(self.url, remedy))
-            return await run_trial(a, b, spec_of(plan, remedy, self.limits), self.say)
+            return await run_trial(a, b, spec_of(plan, remedy, self.limits, diagnosis), self.say)
 
 
 class WatchingVerifier:
@@ -94,9 +94,9 @@ class WatchingVerifier:
     async def __call__(self, switch: Switch, remedy: Remedy, recording: Recording, diagnosis: Diagnosis) -> Trial:
         arms = [ObservedArm(label, _bringing(switch, side), self.look) for label, side in _sides(self.url, remedy)]
         limits = msgspec.structs.replace(self.limits, block_s=self.limits.block_s or _WATCHED_BLOCK_S)
-        spec = spec_of(LoadPlan(rate=1.0), remedy, limits)  # what a trace would be: only its length counts
+        spec = spec_of(LoadPlan(rate=1.0), remedy, limits, diagnosis)  # what a trace would be: only its length counts
         floors = floors_of_means(self.limits.slo) | (spec.rules.floors or {})
-        primary = primary_of(remedy.prediction, _EXACT)
+        primary = primary_of(remedy.prediction, _EXACT, diagnosis)
         promised: tuple[Metric, ...] = ("itl_mean",) if self.limits.slo and self.limits.slo.itl_p95_s else ()
         rules = msgspec.structs.replace(
             spec.rules, primary=primary, guarded=_EXACT_GUARDS, floors=floors, promised=promised
@@ -106,10 +106,10 @@ class WatchingVerifier:
         return msgspec.structs.replace(trial, load=_OWN_LOAD)
 
 
-def spec_of(plan: LoadPlan, remedy: Remedy, limits: TrialLimits) -> TrialSpec:
+def spec_of(plan: LoadPlan, remedy: Remedy, limits: TrialLimits, diagnosis: Diagnosis | None = None) -> TrialSpec:
     """What is to be shown of ``remedy``: the metric whose gain was predicted most surely, and no harm."""
     rules = Rules(
-        primary=primary_of(remedy.prediction),
+        primary=primary_of(remedy.prediction, diagnosis=diagnosis),
         restarts=True,
         floors=floors_of(limits.slo) if limits.slo is not None else None,
         promised=promised_by(limits.slo),

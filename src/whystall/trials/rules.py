@@ -18,7 +18,7 @@ from whystall.model.text import Text
 from whystall.model.trial import Block, Effect, Guard, GuardVerdict, Metric, TrialVerdict
 
 from .metrics import GUARDED, METRICS, change, least_gain, shown, worse_by
-from .price import is_price, price_of
+from .price import may_have_price, price_of, seems_sooner, sooner
 from .sequential import Interval, confidence_sequence, probability_of_gain
 
 # What a user can feel, as DESIGN.md section 2 has it: without this every batch that grows because a queue went away,
@@ -50,6 +50,7 @@ def _bounds_of(slo: Slo) -> dict[Metric, float]:
 Goal = Literal["improve", "no-regression"]
 Pair = tuple[Block, Block]
 LEAST_PAIRS, LEAST_RESTART_PAIRS = 5, 3
+_WHOLE: tuple[Metric, ...] = ("e2e_mean", "e2e_p95")
 _RESTART_FACTOR = 2.0  # a restart adds what no block repeats (memory layout, autotuning): ask for twice the effect
 _HOPELESS = 0.1  # chance of a win at the end below which the time is better spent otherwise
 _ERRORS_AT_ONCE = 0.01  # a point more errors in two blocks running ends the trial whatever the sequence says
@@ -174,13 +175,18 @@ def _guard(pairs: Sequence[Pair], metric: Metric, rules: Rules) -> Guard | None:
 
 
 def _weighed(guard: Guard, pairs: Sequence[Pair], rules: Rules) -> Guard:
-    """A guard that is not shown to hold, with what it bought in the other scale."""
+    """A guard that is not shown to hold, with what it bought in the other scale.
+
+    As long as that seems to outweigh it and is not shown, the guard is open: to end there would take every cure of a
+    queue back whose second proof takes a pair more.
+    """
     if guard.verdict == "holds" or rules.goal != "improve":
         return guard
-    e2e = confidence_sequence(gains(pairs, "e2e_mean"), rules.alpha, rules.least_pairs)
-    if not is_price(guard.metric, _own(pairs, guard.metric, 1), e2e, rules.promised):
+    if not may_have_price(guard.metric, _own(pairs, guard.metric, 1), rules.promised):
         return guard
-    return msgspec.structs.replace(guard, verdict="outweighed")
+    e2e = [confidence_sequence(gains(pairs, m), rules.alpha, rules.least_pairs) for m in _WHOLE]
+    verdict: GuardVerdict = "outweighed" if sooner(e2e) else "open" if seems_sooner(e2e) else guard.verdict
+    return msgspec.structs.replace(guard, verdict=verdict)
 
 
 def _either_way(seen: Interval) -> Interval:

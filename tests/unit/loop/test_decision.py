@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
+from kept_cases import kv_diagnosis
 from loop_scenes import SEATS, prediction, remedy
 from whystall.loop.decision import chosen, decide, improvement_of, primary_of
+from whystall.model.diagnosis import Diagnosis, Impact
 from whystall.model.text import Text
 from whystall.model.trial import Effect, Trial, TrialArm
 
 SURE, MAYBE, NO = (prediction(advice, ttft_mean=(-0.9, -0.5)) for advice in ("recommend", "canary", "no"))
 RISKY = prediction("canary", 0.6, ttft_mean=(-0.9, -0.5))
 CAPACITY = remedy({}, kind="capacity")
+
+
+def queued(**impact: float) -> Diagnosis:
+    return msgspec.structs.replace(kv_diagnosis(), impact=Impact(**impact))
 
 
 def trial(verdict: str, *effects: Effect, primary: str = "ttft_mean") -> Trial:
@@ -54,6 +61,14 @@ def test_the_metric_is_the_surest_gain() -> None:
     assert primary_of(prediction(ttft_mean=(-0.8, -0.3), ttft_p95=(-0.8, -0.4))) == "ttft_mean"  # a tail shows later
     assert primary_of(None) == "e2e_mean"
     assert primary_of(prediction(ttft_mean=(0.1, 0.5))) == "e2e_mean"
+
+
+def test_without_a_prediction_a_wait_for_the_first_token_is_proven_on_it() -> None:
+    queue = queued(queue_s=5.0, ttft_mean_s=5.5)
+    assert primary_of(None, diagnosis=queue) == "ttft_mean"
+    assert primary_of(None, diagnosis=queued(queue_s=0.1, ttft_mean_s=0.15)) == "e2e_mean"  # nobody feels it
+    assert primary_of(None, diagnosis=queued(queue_s=1.0, ttft_mean_s=5.5)) == "e2e_mean"  # prefill
+    assert primary_of(prediction(tokens_per_s=(0.5, 0.9)), diagnosis=queue) == "tokens_per_s"
 
 
 def test_only_a_win_is_kept() -> None:

@@ -161,6 +161,15 @@ def test_gaps_that_are_pauses_or_break_a_promise_or_a_regression_asked_about_are
     assert judge(pairs(6, **sooner, itl_p95=1.3), Rules(goal="no-regression")).verdict == "HARM"
 
 
+def test_slower_tokens_wait_for_the_proof_of_what_they_seem_to_have_bought() -> None:
+    noisy = [
+        pair(n, e2e_mean=by, e2e_p95=by, ttft_p50=0.5, itl_p95=1.5) for n, by in enumerate((0.2, 0.9, 0.4, 1.0, 0.3))
+    ]
+    found = judge(noisy, Rules(primary="ttft_p50"))
+    assert found.verdict is None
+    assert {g.metric for g in found.guards if g.verdict == "open"} >= {"itl_p95", "e2e_p95"}
+
+
 def test_slower_tokens_that_buy_too_little_are_harm() -> None:
     for e2e in (1.0, 0.97, 1.1):
         assert judge(pairs(6, ttft_p50=0.5, itl_p95=1.3, e2e_mean=e2e), Rules(primary="ttft_p50")).verdict == "HARM"
