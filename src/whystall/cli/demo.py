@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -75,7 +78,7 @@ def _introduce(incident: Incident, url: str, lang: str) -> None:
 
 def _emulated(file: Path, tongue: str) -> int:
     click.echo(INTRODUCTION.in_(tongue))
-    with TemporaryDirectory(prefix="whystall-demo-") as folder:
+    with TemporaryDirectory(prefix="whystall-demo-") as folder, _ended_by_ctrl_c():
         done = asyncio.run(demonstrate(Path(folder), lambda text: click.echo(text.in_(tongue), err=True)))
     if done.finding is None:
         return NOT_FOUND
@@ -88,8 +91,22 @@ def _emulated(file: Path, tongue: str) -> int:
     return 0 if found(done.fix) and proven(done.fix) else NOT_FOUND
 
 
+@contextmanager
+def _ended_by_ctrl_c() -> Iterator[None]:
+    """Ctrl-C ends it where it stands: the event loop's own way waits for a pause, and emulated time makes none."""
+
+    def end(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def _report(finding: Finding, file: Path, tongue: str) -> None:
-    page, terminal = Output("html", tongue, file), Output("text", tongue)
+    page, terminal = Output("html", tongue, file, told=False), Output("text", tongue)
     terminal.write(render(finding, "text", tongue, terminal.width, terminal.colour))
     page.write(render(finding, "html", tongue))
 

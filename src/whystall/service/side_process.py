@@ -13,6 +13,8 @@ from typing import Any
 
 from whystall.errors import TimedOut, TooLarge, Unavailable, WhystallError
 
+from .shielded import shielded
+
 MOST_WAITING = 4
 MEMORY_BYTES = 3 << 30  # of data; a trace of a gigabyte of text takes a third of it
 _HINT = "Run the same with the command line, where nothing bounds it."
@@ -70,7 +72,8 @@ class SideProcess:
             context = multiprocessing.get_context("spawn")  # a forked child of a threaded process may hang
             self._pipe, theirs = context.Pipe()
             self._process = context.Process(target=_work, args=(theirs,), daemon=True)
-            self._process.start()
+            with shielded(signal.SIGINT):  # the terminal's Ctrl-C is for the parent
+                self._process.start()
             theirs.close()
         return self._pipe
 
@@ -86,7 +89,6 @@ class SideProcess:
 
 def _work(pipe: Connection[Any, Any]) -> None:
     """In the process: do what comes, until the other side is gone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal's Ctrl-C is for the parent
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES))
     while True:
         try:

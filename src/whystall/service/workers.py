@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Self
 
 from .look import Job, Looked, look
+from .shielded import shielded
 
 _CONTEXT = "spawn"  # a forked child of a threaded process may hang
 
@@ -31,7 +32,10 @@ class Workers:
         if self._pool is None:
             self._pool = self._new()
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._pool, look, job)
+            # systemd ends all processes of a unit at once: a look under way is to come to its end.
+            with shielded(signal.SIGINT, signal.SIGTERM):
+                doing = asyncio.get_running_loop().run_in_executor(self._pool, look, job)
+            return await doing
         except BrokenProcessPool:
             self._pool = None
             return Looked(error="the process that diagnoses was killed; probably the machine is out of memory")
@@ -51,8 +55,7 @@ class Workers:
 
 
 def _begin() -> None:
-    """In the worker: the terminal's Ctrl-C is for the parent, and a parent that was killed takes the worker along."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """In the worker: a parent that was killed takes the worker along."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         threading.Thread(target=_leave_with, args=(parent.sentinel,), daemon=True).start()
