@@ -47,6 +47,7 @@ EXIT_CODES: dict[Verdict, int] = {"healthy": 0, "bottleneck": 1, "unknown": 3}
 @click.option("--profile", default="", help="The emulated server for --check: see whystall emulate --help.")
 @click.option("--redact", is_flag=True, help="Leave the names of requests, adapters and tenants out.")
 @click.option("--keep", is_flag=True, help="Keep it as a case.")
+@click.option("-v", "--verbose", is_flag=True, help="All evidence in a text, not only the most telling.")
 @STORE
 @explain_options
 @reading_options(*READING, *COMPANIONS)
@@ -60,6 +61,7 @@ def diagnose(
     profile: str,
     redact: bool,
     keep: bool,
+    verbose: bool,
     store: Path | None,
     explainer: Explainer,
     asked: Asked,
@@ -93,7 +95,8 @@ def diagnose(
     finding = msgspec.structs.replace(finding, diagnosis=explainer.diagnosis(finding.diagnosis, output.lang))
     if output.file is not None:  # the answer itself is seen at once, and stands where the file cannot be written
         click.echo(brief(finding.diagnosis, output.lang), nl=False, err=True)
-    output.write(render(finding, output.format, output.lang, output.width, output.colour))
+    whole = verbose or output.file is not None
+    output.write(render(finding, output.format, output.lang, output.width, output.colour, all_evidence=whole))
     return EXIT_CODES[finding.diagnosis.verdict] if unkept is None else unkept.exit_code
 
 

@@ -104,9 +104,8 @@ PHRASES: dict[str, Text] = {
     "from": Text("From", "来源"),
     "over": Text("Over", "统计区间"),
     "departs": Text("departs from this server's baseline", "偏离此服务器的基线"),
-    "speaks_neither": Text(
-        "{count} more speak neither way; --json has them", "另有 {count} 项不偏向任何一方；见 --json"
-    ),
+    "more_evidence": Text("{count} more: --verbose shows all", "另有 {count} 项：--verbose 显示全部"),
+    "against_rows": Text("{count} that speak against", "反对的 {count} 项"),
     "neutral_rows": Text("{count} that speak neither way", "不偏向任何一方的 {count} 项"),
     # limits
     "name": Text("Name", "名称"),

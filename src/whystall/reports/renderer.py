@@ -18,22 +18,29 @@ class Renderer(Protocol):
     def render(self, finding: Finding, lang: str) -> str: ...
 
 
-def render(finding: Finding, format: str, lang: str = "en", width: int | None = None, color: bool = False) -> str:
-    """``finding`` in one of ``FORMATS``. ``width`` (columns) and ``color`` matter to ``text`` only.
+def render(
+    finding: Finding,
+    format: str,
+    lang: str = "en",
+    width: int | None = None,
+    color: bool = False,
+    all_evidence: bool = False,
+) -> str:
+    """``finding`` in one of ``FORMATS``. ``width`` (columns), ``color`` and ``all_evidence`` matter to ``text`` only.
 
     Raises :class:`~whystall.errors.UsageError` for a format that there is not.
     """
     if format == "text":
-        return _text(width, color).render(finding, lang)
+        return _text(width, color, all_evidence).render(finding, lang)
     if format not in _PLAIN:
         raise UsageError(f"{format!r} is not a format of whystall", f"Known are {', '.join(FORMATS)}.")
     return _PLAIN[format]().render(finding, lang)
 
 
-def _text(width: int | None, color: bool) -> Renderer:
+def _text(width: int | None, color: bool, all_evidence: bool) -> Renderer:
     from .text import TextRenderer
 
-    return TextRenderer(width=width or 80, color=color)
+    return TextRenderer(width=width or 80, color=color, all_evidence=all_evidence)
 
 
 # Each is imported when it is asked for: `--json` should not wait for jinja2, nor HTML for rich.

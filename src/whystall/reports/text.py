@@ -32,15 +32,20 @@ MEMORY_CELLS = 60
 MEMORY_SHADES = "█▓▒░·"
 
 
-class TextRenderer:
-    """A report of ``width`` columns, with ANSI colour only where ``color`` is set."""
+TELLING = 8  # pieces of evidence: one screen holds them beside the answer
 
-    def __init__(self, width: int = 80, color: bool = False) -> None:
+
+class TextRenderer:
+    """A report of ``width`` columns, with ANSI colour only where ``color`` is set; ``all_evidence`` or the most telling."""
+
+    def __init__(self, width: int = 80, color: bool = False, all_evidence: bool = False) -> None:
         self.width = max(40, width)
         self.color = color
+        self.most = None if all_evidence else TELLING
 
     def render(self, finding: Finding, lang: str) -> str:
-        return printed(_report(finding, outline(finding, lang), self.width), self.width, self.color)
+        content = _report(finding, outline(finding, lang), self.width, self.most)
+        return printed(content, self.width, self.color)
 
 
 def brief(diagnosis: Diagnosis, lang: str, width: int = 80, color: bool = False) -> str:
@@ -80,17 +85,17 @@ class Hanging:
         yield grid
 
 
-def _report(finding: Finding, page: Outline, width: int) -> Group:
+def _report(finding: Finding, page: Outline, width: int, most: int | None) -> Group:
     parts: list[RenderableType] = [*_answer(page.answer, width), Line(""), facts_grid(page.facts)]
     parts += worded_section(page.wording, page.worded_by, page.lang)
-    parts += _body(finding, page, width)
+    parts += _body(finding, page, width, most)
     for other in page.others:
         parts += [Line(""), Rule(Line(say("other_engine", page.lang, id=other.name)), style="dim"), Line("")]
         parts += [*_answer(other.answer, width), *_causes(other)]
     return Group(*parts)
 
 
-def _body(finding: Finding, page: Outline, width: int) -> list[RenderableType]:
+def _body(finding: Finding, page: Outline, width: int, most: int | None) -> list[RenderableType]:
     parts: list[RenderableType] = []
     for warning in (page.table("warnings"), page.engines):
         parts += table_section(warning)
@@ -102,7 +107,7 @@ def _body(finding: Finding, page: Outline, width: int) -> list[RenderableType]:
     parts += table_section(page.table("not_offered")) + listing(page.table("similar"))
     for id in ("ruled_out", "who", "cohorts"):
         parts += table_section(page.table(id))
-    parts += _evidence(page)
+    parts += _evidence(page, most)
     parts += table_section(page.table("lags"))
     for id in ("limits", "identities"):
         parts += table_section(page.table(id))
@@ -255,14 +260,18 @@ def _timeline(finding: Finding, lang: str, width: int) -> list[RenderableType]:
     return [heading(say("timeline", lang)), Padding(grid, (0, 0, 0, 2))]
 
 
-def _evidence(page: Outline) -> list[RenderableType]:
+def _evidence(page: Outline, most: int | None) -> list[RenderableType]:
+    """All of it, or the ``most`` that speak the loudest, those for the causes first."""
     if not page.evidence:
         return []
-    shown = [row for row in page.evidence if not row.neutral]
+    cited = {row.id for cause in page.causes for row in cause.evidence_for}
+    telling = [row for row in page.evidence if row.strength > 0]
+    telling.sort(key=lambda row: (row.id not in cited, -row.strength))
+    shown = page.evidence if most is None else telling[:most]
     rest = len(page.evidence) - len(shown)
     parts: list[RenderableType] = [heading(say("evidence", page.lang))]
     parts += [Padding(_row(row), (0, 0, 0, 2)) for row in shown]
-    return parts + ([Line("  " + say("speaks_neither", page.lang, count=rest), style="dim")] if rest else [])
+    return parts + ([Line("  " + say("more_evidence", page.lang, count=rest), style="dim")] if rest else [])
 
 
 def _row(row: EvidenceRow) -> RenderableType:

@@ -4,6 +4,7 @@ import json
 import re
 from html.parser import HTMLParser
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -102,3 +103,15 @@ def test_a_remedy_is_a_block_with_its_flags_as_code():
     page = render(findings.bottleneck(), "html")
     block = page[page.index('<article class="remedy">') :]
     assert "<dt>Flags</dt><dd><code>--kv-cache-dtype fp8</code></dd>" in block[: block.index("</article>")]
+
+
+def test_evidence_that_speaks_against_is_folded():
+    found = findings.bottleneck()
+    known = found.diagnosis.evidence[0]
+    strengths = {"piece.for": 1.0, "piece.not": -1.0}
+    pieces = tuple(msgspec.structs.replace(known, id=id, strength=strength) for id, strength in strengths.items())
+    diagnosis = msgspec.structs.replace(found.diagnosis, evidence=pieces)
+    page = render(msgspec.structs.replace(found, diagnosis=diagnosis), "html")
+    open_, folded = page.split("1 that speak against")
+    assert ("piece.for" in open_, "piece.not" in open_) == (True, False)
+    assert "piece.not" in folded

@@ -8,6 +8,7 @@ from rich.cells import cell_len
 
 import findings
 from whystall.reports import render
+from whystall.reports.finding import Finding
 from whystall.reports.text import shortened
 
 ANSI = re.compile("\x1b\\[[0-9;]*m")
@@ -136,3 +137,30 @@ def test_a_narrow_terminal_loses_neither_the_step_nor_the_labels(lang):
         for line in panel.lines:
             if "".join(line.label.in_(lang).split()) in "".join("".join(wide).split()):
                 assert line.label.in_(lang).split()[0][:6] in narrow
+
+
+def _pieces(strengths: list[float]) -> Finding:
+    """A bottleneck whose causes cite the last piece of evidence, with one piece a strength."""
+    found = findings.bottleneck()
+    known = found.diagnosis.evidence[0]
+    pieces = tuple(msgspec.structs.replace(known, id=f"piece.{n}", strength=s) for n, s in enumerate(strengths))
+    cause = msgspec.structs.replace(found.diagnosis.causes[0], evidence_for=(pieces[-1].id,), evidence_against=())
+    diagnosis = msgspec.structs.replace(found.diagnosis, evidence=pieces, causes=(cause,))
+    return msgspec.structs.replace(found, diagnosis=diagnosis)
+
+
+def _shown(text: str) -> list[str]:
+    section = text.split("\nEvidence\n")[1]
+    return re.findall(r"^  (piece\.\d+)  ", section, flags=re.MULTILINE)
+
+
+def test_of_the_evidence_the_most_telling_few_those_for_the_causes_first():
+    found = _pieces([-1.5, 0.0, *(0.5 + n / 20 for n in range(10)), 0.4])
+    short = render(found, "text")
+    assert _shown(short) == ["piece.12", *(f"piece.{n}" for n in range(11, 4, -1))]
+    assert "5 more: --verbose shows all" in short
+
+
+def test_all_of_it_where_that_is_asked_for():
+    found = _pieces([-1.5, 0.0, *(0.5 + n / 20 for n in range(10)), 0.4])
+    assert _shown(render(found, "text", all_evidence=True)) == [f"piece.{n}" for n in range(13)]
