@@ -32,6 +32,7 @@ from whystall.emulator.server.faults import FAULTS, Planned, inject, prepared
 from whystall.emulator.server.faults.scene import healthy_serving
 from whystall.emulator.server.recorder import record_run
 from whystall.errors import WhystallError
+from whystall.loop.decision import MOST_HARM
 from whystall.model.prediction import Prediction
 from whystall.pipeline import diagnose, states_of
 from whystall.remedies.whatif import WhatIfAsked
@@ -202,7 +203,8 @@ def row(fault: str, found: Prediction, a: dict[str, float], b: dict[str, float])
     # Slower tokens of requests that end sooner are a price (whystall.trials.price), unless a gap is a wait of its own.
     price = b["e2e_p95"] < a["e2e_p95"] * (1 - EFFECT["e2e_p95"]) and b["itl_p95"] < PAUSE_S
     harm = [m for m in EFFECT if m in a and _worse(m, a[m], b[m]) and not (price and m in ("itl_mean", "itl_p95"))]
-    return {"fault": fault, "change": found.change, "advice": found.advice, "metrics": metrics, "harm": harm}
+    told = {"advice": found.advice, "p_harm": found.p_harm, "p_meets": found.p_meets}
+    return {"fault": fault, "change": found.change, **told, "metrics": metrics, "harm": harm}
 
 
 def _worse(metric: str, a: float, b: float) -> bool:
@@ -243,6 +245,9 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
     for advice in ("recommend", "canary", "no"):
         of = [r for r in rows if r["advice"] == advice]
         out[advice] = {"cases": len(of), "harmed": sum(bool(r["harm"]) for r in of)}
+    # What fix --apply tries without being asked: a canary that is likelier to harm than not is none.
+    tried = [r for r in rows if r["advice"] == "canary" and r.get("p_harm", 1.0) < MOST_HARM]
+    out["canary_tried"] = {"cases": len(tried), "harmed": sum(bool(r["harm"]) for r in tried)}
     return out
 
 
@@ -256,7 +261,7 @@ def show(out: dict[str, Any]) -> None:
         m = out[name]
         cells = (m["coverage"], m["decided"], m["coverage_decided"], m["sign"], m["error"], m["half_width"])
         print(f"{name:14}{m['n']:6}" + "".join(f"{'' if c is None else f'{c:.3g}':>9}" for c in cells))
-    print({key: out[key] for key in ("cases", "all", "recommend", "canary", "no")})
+    print({key: out[key] for key in ("cases", "all", "recommend", "canary", "canary_tried", "no")})
 
 
 def real() -> list[dict[str, Any]]:
