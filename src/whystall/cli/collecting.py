@@ -24,6 +24,7 @@ from whystall.sources.files.recording import argv_of, log_anchor, read_recording
 from whystall.sources.files.ticket import is_ticket, read_ticket
 from whystall.sources.kubernetes.question import is_kubernetes, parse_kubernetes
 from whystall.sources.kubernetes.reader import read_kubernetes
+from whystall.sources.live.address import looks_like_a_path
 from whystall.sources.live.collector import CollectSpec, Progress, collect
 from whystall.sources.log import read_log
 from whystall.sources.prometheus.question import is_question, parse_question
@@ -57,7 +58,7 @@ def recording_of(reading: Reading, lang: str) -> Recording:
         if reading.timed:
             click.echo(_WHOLE.in_(lang), err=True)
         return _with_named(read_ticket(path) if is_ticket(path) else read_recording(path), reading)
-    if _looks_like_a_path(reading.target):
+    if looks_like_a_path(reading.target):
         raise NotARecording(f"there is no {reading.target}", "Give a server's address, or a folder that is there.")
     try:
         with shown_progress(lang) as show:
@@ -129,10 +130,6 @@ def _unanswered(reading: Reading, error: Unreachable) -> Recording:
     failed = FailedScrape(time.time(), type(error).__name__)
     nothing = replace(SeriesTable.empty(), failed=(failed,))
     return _with_named(Recording(target=Target(reading.target), metrics=nothing), reading)
-
-
-def _looks_like_a_path(target: str) -> bool:
-    return target.startswith((".", "/", "~")) or ("/" in target and ":" not in target)
 
 
 def _with_named(recording: Recording, reading: Reading) -> Recording:

@@ -12,13 +12,13 @@ from pathlib import Path
 import msgspec
 
 from whystall.cases.place import default_store
-from whystall.errors import ChangeFailed, Refused, UsageError
+from whystall.errors import ChangeFailed, NotARecording, Refused, UsageError
 from whystall.model.recording import Recording
 from whystall.model.slo import Slo
 from whystall.model.text import Text
 from whystall.sources.files.recording import argv_of, read_recording
 from whystall.sources.live.access import Access
-from whystall.sources.live.address import Address
+from whystall.sources.live.address import Address, looks_like_a_path
 from whystall.sources.live.collector import CollectSpec, Progress, collect
 from whystall.trials.actuators.actuator import Actuator
 from whystall.trials.actuators.choose import actuator_of, kept_at, no_actuator
@@ -139,6 +139,8 @@ async def opened(target: str, config: LoopConfig, say: Say = silent) -> Opened:
         if config.apply or config.send_load:
             raise UsageError(f"{target} is a recording, which nothing can change", "Give the server's address.")
         return Opened(target, "", config, folder=path)
+    if looks_like_a_path(target):
+        raise NotARecording(f"there is no {target}", "Give a server's address, or a folder that is there.")
     url = Address.parse(target).base
     kept = kept_at(url, config.state_folder / "servers")
     if config.actuator is not None:

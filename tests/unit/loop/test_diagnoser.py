@@ -15,7 +15,7 @@ from loop_scenes import SEATS, planted, prediction, remedy
 from whystall import AutoPerformanceDiagnoser, Diagnoser, LoopConfig, diagnose
 from whystall.cases.book import Book
 from whystall.cases.opening import case_of
-from whystall.errors import Refused, UsageError
+from whystall.errors import NotARecording, Refused, UsageError
 from whystall.loop.opening import opened
 from whystall.model.diagnosis import Tried, Window
 from whystall.model.recording import Recording
@@ -126,3 +126,9 @@ def test_a_change_in_words() -> None:
 
     change = Change("i", "t", "process", {"--a": "1", "--b": ""}, (), (), "", "", "")
     assert change.in_words == "--a 1, without --b"
+
+
+@pytest.mark.parametrize("target", ["./nowhere", "/nowhere/at/all", "recordings/nowhere", "nowhere/"])
+async def test_a_folder_that_is_not_there_is_no_server(target: str) -> None:
+    with pytest.raises(NotARecording, match="there is no"):
+        await Diagnoser(target).run()

@@ -91,6 +91,11 @@ def _prefix(path: str) -> str:
     return path
 
 
+def looks_like_a_path(text: str) -> bool:
+    """Whether a person who typed ``text`` meant a file or folder, there or not, rather than a server."""
+    return text.startswith((".", "/", "~")) or ("/" in text and ":" not in text)
+
+
 def is_this_host(address: Address) -> bool:
     """Whether the server is on this machine: a loopback address, or one of this machine's own."""
     found = _addresses(address)

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whystall.errors import UsageError
-from whystall.sources.live.address import Address, is_this_host
+from whystall.sources.live.address import Address, is_this_host, looks_like_a_path
 
 
 @pytest.mark.parametrize(
@@ -84,3 +84,10 @@ def test_any_text_is_an_address_or_a_usage_error(text: str) -> None:
     except UsageError:
         return
     assert Address.parse(base).base == base
+
+
+@pytest.mark.parametrize(
+    ("text", "path"), [("a/b", True), ("./a", True), ("~/a", True), ("h:1/a", False), ("h", False)]
+)
+def test_what_was_meant_as_a_path(text: str, path: bool) -> None:
+    assert looks_like_a_path(text) == path
