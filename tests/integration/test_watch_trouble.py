@@ -137,3 +137,29 @@ async def test_a_signal_reads_the_configuration_again_and_a_wrong_one_changes_no
 async def until_logged(process: asyncio.subprocess.Process, text: str) -> None:
     while text not in (line := (await process.stderr.readline()).decode()):
         assert line, "it ended before that"
+
+
+async def test_a_token_that_is_wrong_is_named() -> None:
+    async def guarded(request: web.Request) -> web.Response:
+        known = request.headers.get("Authorization") == "Bearer right"
+        return web.Response(text=counter_page(1.0) if known else "", status=200 if known else 401)
+
+    async with http_server(guarded) as url:
+        targets = (WatchTarget("prod", url, Access(token="wrong")),)
+        async with daemon(Plan(targets, FAST, host="", workers=0)) as (happened, _):
+            headline = (await happened.get()).incident.headline
+    assert "AccessDenied" in headline.en
+    assert "401" in headline.en
+    assert "wrong" not in headline.en
+
+
+async def test_a_prometheus_that_breaks_off_is_one_incident_of_its_own() -> None:
+    async def half(_request: web.Request) -> web.Response:
+        return web.Response(text='{"status":"success","data":{"resul', content_type="application/json")
+
+    async with http_server(half) as url:
+        targets = (WatchTarget("prom", f"prometheus+{url}"),)
+        async with daemon(Plan(targets, FAST, host="", workers=0)) as (happened, _):
+            incident = (await happened.get()).incident
+    assert (incident.engine_id, incident.kind) == ("prom", "unreachable")
+    assert "half an answer" in incident.headline.en

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -18,13 +19,11 @@ from whystall.state.recorded import states_of
 from whystall.state.timeline import timeline
 
 from .api_answers import answered, refused
-from .side_process import SideProcess
 from .view import panels
 from .watcher import Watcher
 
 BEFORE_S, AFTER_S = 300.0, 120.0
 LONGEST_S = 3600.0  # of a longer one the begin: what set it off is there
-TIME_S = 20.0
 
 
 class Kept(NamedTuple):
@@ -36,10 +35,10 @@ class Kept(NamedTuple):
 
 
 class IncidentChartsApi:
-    """``kept`` finds an incident by its number."""
+    """``kept`` finds an incident by its number. A thread does it: an hour of pages takes some tenths of a second, and who
+    opens the page must not wait for a process to start."""
 
-    def __init__(self, side: SideProcess, kept: Callable[[int], Kept | None]) -> None:
-        self._side = side
+    def __init__(self, kept: Callable[[int], Kept | None]) -> None:
         self._kept = kept
 
     async def get(self, request: web.Request) -> web.Response:
@@ -48,7 +47,7 @@ class IncidentChartsApi:
         if found is None:
             raise web.HTTPNotFound(reason="no such incident")
         try:
-            return answered(request, await self._side.run(charts, *found, timeout_s=TIME_S))
+            return answered(request, await asyncio.to_thread(charts, *found))
         except WhystallError as error:
             return refused(error)
 

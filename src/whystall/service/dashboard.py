@@ -37,7 +37,7 @@ class Dashboard:
         self._whatif = WhatIfApi(self._side, windows)
         self._traces = TracesApi(self._side, traces, max_upload_bytes)
         self._postmortem = PostmortemApi(cases)
-        self._charts = IncidentChartsApi(self._side, incidents)
+        self._charts = IncidentChartsApi(incidents)
 
     def add_to(self, app: web.Application) -> None:
         """Add every route; the side process ends with the application."""

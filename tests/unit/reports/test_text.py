@@ -35,7 +35,7 @@ def test_a_healthy_server_needs_nothing():
 def test_unknown_says_what_would_settle_it():
     found = findings.unknown()
     short = render(found, "text").splitlines()
-    assert short[2] == "Do first: watch for longer: --for 120s"
+    assert short[2] == "Do first: watch for longer: --for 120s (a recording: record for longer)"
     longer = msgspec.structs.replace(found.diagnosis, window=findings.WINDOW)
     told = render(msgspec.structs.replace(found, diagnosis=longer), "text").splitlines()
     assert told[2] == "Do first: run beside the server"
