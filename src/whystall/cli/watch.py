@@ -39,14 +39,16 @@ DEFAULT_LISTEN = "127.0.0.1:9400"
 DEFAULT_INTERVAL_S = 5.0
 COULD_NOT_TELL = 3
 ONCE_S = 45.0  # enough scrapes at the default interval for a first answer
-_SERVING = Text("watching {count} targets; {url}", "正在监视 {count} 个目标；{url}")
+_SERVING = Text("watching {count} target{s}{time}{where}", "正在监视 {count} 个目标{time}{where}")
 
 _INTERVAL = duration_option("--interval", "interval_s", f"Time between scrapes [default: {DEFAULT_INTERVAL_S:g}s].")
 
 
 @click.command()
 @click.argument("targets", nargs=-1)
-@click.option("--listen", help=f"HOST:PORT of the HTTP interface, or 'off' [default: {DEFAULT_LISTEN}].")
+@click.option(
+    "--listen", help=f"HOST:PORT of the HTTP interface, or 'off' [default: {DEFAULT_LISTEN}; off with --once]."
+)
 @click.option(
     "--listen-token-file", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Its bearer token."
 )
@@ -89,7 +91,8 @@ def watch(
     """
     tongue = language(lang, asked.settings.lang)
     settings = asked.settings.watch
-    host, port = listening(listen or settings.listen or DEFAULT_LISTEN)
+    # One look needs no interface, and the daemon that runs beside it may have the port.
+    host, port = listening(listen or ("off" if once else settings.listen or DEFAULT_LISTEN))
     plan = Plan(
         targets=watched(asked, targets),
         how=Watching(interval_s=interval_of(asked)),
@@ -108,7 +111,10 @@ def watch(
         return _checked(plan, json_)
     log = Log("json" if log_format == "json" else "text", log_level)
 
-    watcher = asyncio.run(run_daemon(plan, log, [_teller(tongue, json_)], _greeter(tongue, len(plan.targets))))
+    greet = _greeter(tongue, len(plan.targets), plan.seconds)
+    if not host:
+        greet("")
+    watcher = asyncio.run(run_daemon(plan, log, [_teller(tongue, json_)], greet))
     return 1 if any(incident.state == "open" for incident in watcher.lookout.open_incidents()) else 0
 
 
@@ -122,8 +128,15 @@ def _teller(lang: str, json_: bool) -> Callable[[Happening], None]:
     return lambda happening: click.echo(to_line(happening, lang, json_))
 
 
-def _greeter(lang: str, count: int) -> Callable[[str], None]:
-    return lambda url: click.echo(_SERVING.format(count=count, url=url).in_(lang), err=True)
+def _greeter(lang: str, count: int, seconds: float | None) -> Callable[[str], None]:
+    def greet(url: str) -> None:
+        time = Text(f" for {seconds:g} s", f"，{seconds:g} 秒") if seconds is not None else ""
+        where = Text(f"; {url}", f"；{url}") if url else ""
+        click.echo(
+            _SERVING.format(count=count, s="" if count == 1 else "s", time=time, where=where).in_(lang), err=True
+        )
+
+    return greet
 
 
 def to_line(happening: Happening, lang: str, json_: bool) -> str:

@@ -194,7 +194,7 @@ async def serving(app: web.Application, host: str, port: int) -> AsyncIterator[s
             await site.start()
         except OSError as error:
             raise UsageError(
-                f"cannot listen on {host}:{port}: {os.strerror(error.errno or 0)}", "Give another --listen."
+                f"cannot listen on {host}:{port}: {os.strerror(error.errno or 0)}", "Give another --listen, or off."
             ) from error
         address = runner.addresses[0]
         yield f"http://{address[0]}:{address[1]}"

@@ -1,11 +1,12 @@
 import json
+import socket
 
 import pytest
 
 from whystall.cli import run
 from whystall.cli.reading import Asked
 from whystall.cli.settings import Settings, TargetEntry
-from whystall.cli.watch import interval_of, listening, watched
+from whystall.cli.watch import _greeter, interval_of, listening, watched
 from whystall.errors import UsageError
 from whystall.service.settings import WatchSettings
 
@@ -52,3 +53,26 @@ def test_a_server_that_is_not_there_is_an_incident(capsys):
     (line,) = capsys.readouterr().out.splitlines()
     happening = json.loads(line)
     assert (happening["what"], happening["incident"]["kind"]) == ("opened", "unreachable")
+
+
+@pytest.mark.parametrize(
+    ("count", "seconds", "url", "said"),
+    [
+        (1, 45.0, "", "watching 1 target for 45 s\n"),
+        (2, None, "http://127.0.0.1:9400", "watching 2 targets; http://127.0.0.1:9400\n"),
+    ],
+)
+def test_what_it_says_at_the_start(count, seconds, url, said, capsys):
+    _greeter("en", count, seconds)(url)
+    assert capsys.readouterr().err == said
+
+
+def test_one_look_beside_the_daemon_needs_no_port_of_its_own(capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        (tmp_path / "whystall.toml").write_text(f'[watch]\nlisten = "127.0.0.1:{port}"\n')
+        assert run(["watch", "http://127.0.0.1:1", "--once", "--for", "1s"]) == 0
+        assert "watching 1 target for 1 s" in capsys.readouterr().err
+        assert run(["watch", "http://127.0.0.1:1", "--once", "--for", "1s", "--listen", f"127.0.0.1:{port}"]) == 2
+        assert "Address already in use" in capsys.readouterr().err
