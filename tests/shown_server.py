@@ -17,6 +17,7 @@ from whystall.model.case import CaseList, in_language
 from whystall.model.fleet import EngineView, Fleet
 from whystall.model.incident import Incident, IncidentList
 from whystall.reports.json import to_json
+from whystall.service.api_incident_charts import Kept
 from whystall.service.api_whatif import EngineWindow
 from whystall.service.dashboard import Dashboard
 
@@ -63,8 +64,12 @@ class Scene:
         app.router.add_get("/api/cases/{id:[0-9]+}", self._case)
         app.router.add_get("/api/events", self._events)
         app.router.add_post("/api/session", self._session)
-        Dashboard(self.window, self.cases, self.traces, 4 << 20).add_to(app)
+        Dashboard(self.window, self.cases, self.traces, 4 << 20, incidents=self._kept).add_to(app)
         return app
+
+    def _kept(self, number: int) -> Kept | None:
+        """No store: the page shows the engine's own charts."""
+        return next((Kept(one, one.engine_id, "") for one in self.incidents if one.id == number), None)
 
     @web.middleware
     async def _policed(self, request: web.Request, handler) -> web.StreamResponse:

@@ -76,7 +76,7 @@ async def watch(
         watcher.silences = plan.settings.silences
         if plan.host:
             face = Face(watcher, Guard(plan.token, open_paths()), plan.cases, plan.lang)
-            dashboard = Dashboard(windows_of(watcher.lookout), plan.cases, plan.traces, kept_by(watcher))
+            dashboard = Dashboard(windows_of(watcher.lookout), plan.cases, plan.traces, incidents=kept_by(watcher))
             url = await stack.enter_async_context(serving(face.app(dashboard.add_to), plan.host, plan.port))
             if started is not None:
                 started(url)

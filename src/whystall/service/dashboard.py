@@ -30,8 +30,8 @@ class Dashboard:
         windows: Windows,
         cases: Path | None = None,
         traces: Path | None = None,
-        incidents: Callable[[int], Kept | None] = lambda _number: None,
         max_upload_bytes: int = MAX_UPLOAD_BYTES,
+        incidents: Callable[[int], Kept | None] = lambda _number: None,
     ) -> None:
         self._side = SideProcess()
         self._whatif = WhatIfApi(self._side, windows)
