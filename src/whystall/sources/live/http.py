@@ -168,9 +168,10 @@ class Session:
             return Unreachable(f"nothing answers at {where}: {reason}", _nobody_there(self.address))
         if isinstance(error, ValueError) and not isinstance(error, aiohttp.ClientResponseError):  # InvalidURL is one
             return UsageError(f"{where} is not an address", "write it as http://host:8000")
+        other = "it wants https://, " if self.address.scheme == "http" else ""
         return Unreachable(
             f"{where} broke off its answer ({type(error).__name__})",
-            "the server or a proxy closed the connection, or it does not speak HTTP; look at its log",
+            f"the server or a proxy closed the connection, {other}or it does not speak HTTP; look at its log",
         )
 
 

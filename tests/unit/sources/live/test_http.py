@@ -83,6 +83,17 @@ async def test_where_nobody_is_the_hint_fits_what_was_typed(given: str, says: st
     assert ("whystall.toml" in caught.value.hint) == (given == "incidnet-7")
 
 
+async def test_a_server_that_hangs_up_may_want_https() -> None:
+    async def hang_up(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.close()
+
+    server = await asyncio.start_server(hang_up, "127.0.0.1", 0)
+    async with server, Session(Address.parse(f"127.0.0.1:{server.sockets[0].getsockname()[1]}")) as session:
+        with pytest.raises(Unreachable, match="broke off") as caught:
+            await session.get("/metrics")
+    assert "https://" in caught.value.hint
+
+
 async def test_a_redirect_to_what_is_no_address() -> None:
     async def handler(request: web.Request) -> web.Response:
         return web.Response(status=302, headers={"Location": "http://[::1"})
