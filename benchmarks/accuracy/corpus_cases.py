@@ -177,14 +177,15 @@ def capacity(profile: str, workload: str) -> float:
 
 
 def _options(profile: str) -> EngineOptions:
-    """vLLM's defaults for an API server: the larger budget from 70 GiB on, but not on an A100."""
+    """vLLM's defaults for an API server (vllm.md 5.5): a reader who knows the device takes them for what was not set."""
     machine = load_profile(profile)
-    budget = 8192 if machine.memory_bytes >= 70 * 1024**3 and "a100" not in machine.gpu else 2048
+    gib = machine.memory_bytes / 1024**3
+    large = gib >= 70 and "a100" not in machine.gpu
     return EngineOptions(
         num_gpu_blocks=machine.kv_blocks,
-        max_num_seqs=256,
+        max_num_seqs=1024 if large else 256,
         max_model_len=16384,
-        max_num_batched_tokens=budget,
+        max_num_batched_tokens=(16384 if gib >= 160 else 8192) if large else 2048,
         async_scheduling=True,
     )
 

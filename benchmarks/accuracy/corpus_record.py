@@ -256,6 +256,22 @@ def limits_that_bound(facts: Facts) -> set[str]:
     return found
 
 
+def reached(fault: str, facts: Facts) -> bool:
+    """Whether the limit that ``fault`` plants ever held anybody up; True for faults that plant none.
+
+    Fewer than one waiting second in fifty is chance; each limit counts by the scheduler's own reason.
+    """
+    waited = facts["waiting_share"] > 0.02
+    held: dict[str, bool] = {
+        "kv_capacity": (waited and facts["short_share"] > 0.05) or facts["preemptions"] > 0,
+        "seat_cap": waited and facts["seats_share"] > 0.05,
+        "token_budget": waited and facts["budget_share"] > 0.2,
+        "queue_limit": facts["refused"] > 0,
+        "head_of_line_prompt": waited,
+    }
+    return held.get(fault, True)
+
+
 def _planned(fault: str) -> Callable[[Facts], bool]:
     return lambda f: f.get(f"fault.{fault}", 0.0) > 0
 

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import numpy as np
 from corpus_cases import IDLE, SECONDS, Case, serving
-from corpus_record import Facts, Record, limits_that_bound
+from corpus_record import Facts, Record, limits_that_bound, reached
 from faults import ALSO
 
 from recordings.transform import metrics_only, thinned, without_scrapes
@@ -44,6 +44,8 @@ LOAD = {
 }
 # Limits under more load: another one may bind first, but late tokens are no answer to a queue.
 LIMIT = {"kv_capacity", "seat_cap", "token_budget", "queue_limit", "config_regression"}
+
+REGRESSIONS = {"config_regression", "version_regression"}
 
 
 def _without(*families: str) -> Callable[[Recording], Recording]:
@@ -95,11 +97,14 @@ def run(case: Case) -> Row:
             reason = reason or unhealthy(users, facts)
         if reason or (reason := _unfelt_alone(case, base)):
             return row | {"dropped": reason}
+        right = accepted(case, facts)
+        if not all(right):
+            return row | {"dropped": "the planted limit was never reached"}
         recording = read_recording(Path(folder))
     if case.control == "lost":
         recording = without_scrapes(recording, 0.2, case.seed)
     arms = {name: observed(change(recording)) for name, change in ARMS.items()}
-    return row | {"facts": facts, "accepted": accepted(case, facts), "arms": arms}
+    return row | {"facts": facts, "accepted": right, "arms": arms}
 
 
 def _unfelt_alone(case: Case, base: dict[str, float]) -> str:
@@ -121,16 +126,23 @@ def _base(case: Case) -> Case:
 def accepted(case: Case, facts: Facts) -> list[list[str]]:
     """For each fault the causes that are a right answer: those that are true, and what says the same less exactly."""
     return [
-        sorted(true | ALSO.get(f, set())) for f, true in zip(case.faults, true_causes(case.faults, facts), strict=True)
+        sorted(true | (ALSO.get(f, set()) if f in true else set()))
+        for f, true in zip(case.faults, true_causes(case.faults, facts), strict=True)
     ]
 
 
 def true_causes(faults: Sequence[str], facts: Facts) -> list[set[str]]:
-    """For each fault itself, and the limit that the emulator's record says it hurt through."""
+    """For each fault itself, and the limit that the emulator's record says it hurt through.
+
+    A planted limit that the record says was never reached did nothing: what bound instead is what users felt.
+    """
     bound = limits_that_bound(facts)
     behind = bound - {"prefill_interference"}
     met = {"prefix_cache_loss": bound - {"overload"}}  # the extra work has a cause
-    return [{f} | (met.get(f, bound) if f in LOAD else behind if f in LIMIT else set()) for f in faults]
+    return [
+        {f} | (met.get(f, bound) if f in LOAD else behind if f in LIMIT else set()) if reached(f, facts) else bound
+        for f in faults
+    ]
 
 
 def _record(case: Case, folder: Path, watched: bool = True) -> tuple[dict[str, float], Facts]:
@@ -143,7 +155,10 @@ def _record(case: Case, folder: Path, watched: bool = True) -> tuple[dict[str, f
     _control(case, deployment)
     record_run(deployment, folder, seconds=SECONDS, interval_s=1.0 if watched else 15.0, gpu=watched)
     facts = record.facts() | {f"fault.{name}": 1.0 for name in case.faults}
-    return felt_by_users(folder, START + case.at_s), facts
+    since = START + case.at_s
+    if set(case.faults) & REGRESSIONS:  # being away for a restart is a deploy's loss: what came back is looked at
+        since = min(max(since, deployment.ready_at), START + SECONDS)
+    return felt_by_users(folder, since), facts
 
 
 def _severity(fault: str, severity: float) -> float:
@@ -173,18 +188,20 @@ def _flush(deployment: Deployment) -> None:
 
 def felt_by_users(folder: Path, after: float) -> dict[str, float]:
     """Means over requests that were sent after ``after``: seconds to first token, between tokens, of the longest gap;
-    the share that failed; requests answered a second."""
+    the share that failed; requests answered a second, and their tokens."""
     rows = [json.loads(line) for line in (folder / "requests.jsonl").read_text().splitlines()]
     seen = [r for r in rows if r["sent"] >= after]
     good = [r for r in rows if not r["error"] and r["sent"] + r["e2e"] >= after]
     fresh = [r for r in seen if not r["error"]]
+    seconds = max(SECONDS - (after - START), 1.0)
     itl = [(r["e2e"] - r["ttft"]) / (r["output_tokens"] - 1) for r in good if r["output_tokens"] > 1]
     return {
         "ttft_s": _mean([r["ttft"] for r in fresh]),
         "itl_s": _mean(itl),
         "pause_s": _mean([r["itl_max"] for r in good if r["itl_max"] is not None]),
         "errors": sum(bool(r["error"]) for r in seen) / max(len(seen), 1),
-        "answers_per_s": len(good) / (SECONDS - (after - START)),
+        "answers_per_s": len(good) / seconds,
+        "tokens_per_s": sum(r["output_tokens"] for r in good) / seconds,
     }
 
 
@@ -194,7 +211,8 @@ def _mean(values: list[float]) -> float:
 
 def _dropped(case: Case, now: dict[str, float], base: dict[str, float]) -> str:
     """Why a case is left out: nothing moved by a fifth in a way that a user can feel."""
-    fewer = now["answers_per_s"] < 0.8 * base["answers_per_s"]
+    # Longer answers are fewer by the window's end: that is no loss while their tokens come as fast.
+    fewer = all(now[what] < 0.8 * base[what] for what in ("answers_per_s", "tokens_per_s"))
     ttft = now["ttft_s"] - base["ttft_s"] > max(0.2, 0.2 * base["ttft_s"])
     itl = now["itl_s"] > 1.2 * base["itl_s"] and now["itl_s"] > min(0.025, 2 * base["itl_s"])
     pause = now["pause_s"] - base["pause_s"] > 0.5

@@ -23,8 +23,9 @@ MARGIN = 0.2
 SHOWN = 0.5
 # Candidates of an "unknown".
 CANDIDATE = 0.15
-# A kind of loss that fills less of the incident is a side effect.
+# A kind of loss that fills less of the incident is a side effect; a total stop hurts all at once and is short.
 KIND_SHARE = 0.1
+STALL_SHARE = 0.05
 
 
 class Seen(NamedTuple):
@@ -49,7 +50,7 @@ def weigh(seen: Seen, entries: dict[str, CauseEntry], temperature: float = 1.0) 
     entries = _compared(seen, entries)
     held = standing(seen, entries)
     found = posterior((entries[name] for name in held), seen.evidence, seen.kinds, temperature)
-    probability = _through_limits(found.marginal, entries)
+    probability = _through_limits(found, entries)
     # Rounded, so that equally sure causes stand in catalogue order.
     rounded = {name: round(p, 2) for name, p in probability.items() if p >= CANDIDATE}
     order = tuple(sorted(rounded, key=lambda n: (-rounded[n], entries[n].order, n)))
@@ -81,16 +82,22 @@ def _may_stand(entry: CauseEntry, seen: Seen) -> bool:
     """What explains an idle server does not explain a loss; and a cause makes its own kinds of loss only."""
     if not seen.hurts:
         return entry.explains_idle
-    return any(seen.kinds.get(kind, 0.0) >= KIND_SHARE for kind in entry.hurts_as)
+    return any(seen.kinds.get(kind, 0.0) >= (STALL_SHARE if kind == "stall" else KIND_SHARE) for kind in entry.hurts_as)
 
 
-def _through_limits(probability: dict[str, float], entries: dict[str, CauseEntry]) -> dict[str, float]:
-    """A trigger is no surer than the limit through which it hurts; without such a limit it is no answer, only a hint."""
-    result = dict(probability)
-    for name in probability:
-        limits = [probability.get(limit, 0.0) for limit in entries[name].acts_through]
+def _through_limits(found: Posterior, entries: dict[str, CauseEntry]) -> dict[str, float]:
+    """A trigger is no surer than the limit through which it hurts, so that the limit stands first.
+
+    Where it is open which of its limits binds, it is as sure as that one of them does; without any it is only a hint.
+    """
+    result = dict(found.marginal)
+    for name, probability in found.marginal.items():
+        limits = set(entries[name].acts_through)
         if limits:
-            result[name] = min(probability[name], max(*limits, SHOWN))
+            through = max(found.marginal.get(limit, 0.0) for limit in limits)
+            if through < ANSWER:
+                through = sum(p for causes, p in found.sets if name in causes and causes & limits)
+            result[name] = min(probability, max(through, SHOWN))
     return result
 
 

@@ -57,7 +57,10 @@ def _gap(scene: Scene) -> Iterator[Evidence]:
     )
     # Requests that were still open are in the server's histogram only, so the client's mean may be the lower one.
     side = Text("above", "高") if gap > 0 else Text("below", "低")
-    strength = ramp(gap / max(theirs, 1e-3), 0.2, 1.0) if gap > level("felt_wait") / 2 else -0.5
+    # Against what the server took before its queue grew: the way to it does not get shorter by the wait.
+    before = mean_of(scene.state.ttft, scene.before) if scene.before.any() else math.nan
+    against = min(theirs, before + 0.1 * theirs) if math.isfinite(before) else theirs
+    strength = ramp(gap / max(against, 1e-3), 0.2, 1.0) if gap > level("felt_wait") / 2 else -0.5
     words = text.format(gap=span(abs(gap)), side=side, theirs=span(theirs))
     yield scene.evidence("client.gap", gap, "s", strength, words, "client")
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from whystall.model.diagnosis import Evidence
 from whystall.model.text import Text
+from whystall.state.histograms import mean_of
 
 from .scene import Scene
 from .symptoms import front_residual
@@ -58,7 +59,10 @@ def _starved_api(scene: Scene) -> Iterator[Evidence]:
         "requests spend {delay} in the front end, whose process uses {cores:.2f} of a core",
         "请求在前端花费 {delay}，其进程使用了 {cores:.2f} 个核",
     )
-    slow = ramp(delay, level("felt_wait") / 2, level("felt_wait"))
+    # A request that comes while a step runs waits for its end: of less than two steps nobody can tell whose time it is.
+    step = mean_of(scene.state.itl, scene.inside)
+    felt = max(level("felt_wait"), 2 * step if step > 0 else 0.0)
+    slow = ramp(delay, felt / 2, felt)
     strength = min(slow, ramp(cores, level("core_full"), level("core_full") - 0.2))
     yield scene.evidence("cpu.wanted", cores, "cores", strength, text.format(delay=span(delay), cores=cores))
 

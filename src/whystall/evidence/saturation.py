@@ -27,6 +27,7 @@ def saturation(scene: Scene) -> Iterator[Evidence]:
     prefill = [*_prefill_busy(scene), *_ceiling(scene)]
     yield from prefill
     yield from _compute_full(scene, prefill)
+    yield from _budget_binds(scene, prefill)
     yield from _refusals(scene)
 
 
@@ -169,6 +170,15 @@ def _budget(scene: Scene) -> Iterator[Evidence]:
     yield scene.evidence("budget.full", fill, "ratio", strength, text.format(tokens=tokens, budget=budget))
 
 
+def _budget_binds(scene: Scene, prefill: list[Evidence]) -> Iterator[Evidence]:
+    """Steps are full while the device could do more: seen only where both are so, its absence speaks for nobody."""
+    full = next(_budget(scene), None)
+    ceiling = next((e.strength for e in prefill if e.id == "prefill.ceiling"), 0.0)
+    if full is not None and min(full.strength, 0.9 - ceiling) > 0:
+        strength = min(full.strength, 0.9 - ceiling)
+        yield scene.evidence("budget.binds", full.value or 0.0, "ratio", strength, full.text)
+
+
 def _prefill_busy(scene: Scene) -> Iterator[Evidence]:
     share = prefill_share(scene)
     if not math.isfinite(share):
@@ -195,11 +205,11 @@ def prefill_share(scene: Scene) -> float:
     prompt, output = np.nansum(state.computed_tokens[active]), np.nansum(state.generation_tokens[active])
     if not seconds > 0 or not prompt > 0 or not steps > 0:
         return float("nan")
-    alone = scene.decode_itl_s
+    alone = scene.decode_itl_s * scene.slowdown  # steps that are slower at equal work are so without prompts, too
     if not math.isfinite(alone):
         if (prompt + output) / steps >= ridge(scene):
             return min(float(prompt / (prompt + output)), _arithmetic_share(scene))
-        alone = scene.usual_itl_s
+        alone = scene.usual_itl_s * scene.slowdown
     busy = float(np.clip(1 - steps * alone / seconds, 0, 1))
     return min(busy * seconds / max(scene.seconds, 1e-9), _arithmetic_share(scene))
 

@@ -12,10 +12,15 @@ from whystall.model.text import Text
 from whystall.state.step_cost import edges_of
 
 from .scene import Floats, Scene
+from .silence import silences
 from .smoothing import runs
+from .symptoms import front_residual
 from .thresholds import level, ramp
 
 _OFFLOADING = ("kv_offloading_size", "kv_offloading_backend")
+
+
+_SOON_S = level("baseline_min") + level("episode_gap")
 
 
 def start(scene: Scene) -> Iterator[Evidence]:
@@ -53,7 +58,8 @@ def _version(scene: Scene) -> Iterator[Evidence]:
         "the server came back as version {new} at {t:.0f} s, {old} before",
         "服务器在 {t:.0f} 秒以版本 {new} 重启，此前为 {old}",
     )
-    near = abs(_begins(scene) - t) <= level("baseline_min") + level("episode_gap")
+    gone = next((s.begin for s in silences(scene.state) if s.begin - _SOON_S <= t <= s.end + _SOON_S), t)
+    near = gone - _SOON_S <= _begins(scene) <= t + _SOON_S  # the time away for the restart is part of it
     onset = scene.onset_at(t)
     words = text.format(new=new, old=old, t=t)
     yield scene.evidence("version.changed", len(changes), "starts", 1.5 if near else 0.2, words, "log", onset, near)
@@ -95,8 +101,8 @@ def _settles(scene: Scene) -> Iterator[Evidence]:
         return
     share = float(lost[early].sum() / lost.sum())
     text = Text(
-        "{share:.0%} of the time lost between tokens lies in the first half of the {n:.0f} s since it began",
-        "token 间损失时间的 {share:.0%} 落在开始后 {n:.0f} 秒的前半段",
+        "{share:.0%} of the time lost lies in the first half of the {n:.0f} s since it began",
+        "损失时间的 {share:.0%} 落在开始后 {n:.0f} 秒的前半段",
     )
     long = state.seconds - first >= level("settle_min")
     tells = long and not scene.before.any() and len(runs(lost > 0.1 * lost.max())) >= level("settle_times")
@@ -106,13 +112,33 @@ def _settles(scene: Scene) -> Iterator[Evidence]:
 
 
 def _lost(scene: Scene) -> Floats:
-    """Seconds lost between tokens by interval: in gaps that are felt, where they make a fifth of the loss, else in all."""
+    """Seconds lost by interval: between tokens, in gaps that are felt where they make a fifth of the loss, else in all.
+
+    Where most of the loss is no late token, it lies in the queue or the front end.
+    """
     itl = scene.state.itl
     lost = np.nan_to_num(itl.sum - scene.usual_itl_s * itl.count).clip(min=0.0)
+    if (elsewhere := _lost_elsewhere(scene)) is not None:
+        return elsewhere
     lower, upper = edges_of(itl).T
     long = lower >= level("felt_wait")
+    if not lost[scene.inside].sum() > 0:
+        return _waited(scene)
     felt = np.asarray(np.nan_to_num(itl.counts)[:, long] @ ((lower + upper) / 2)[long], dtype=np.float64)
     return felt if felt[scene.inside].sum() >= level("gain") * lost[scene.inside].sum() else lost
+
+
+def _lost_elsewhere(scene: Scene) -> Floats | None:
+    """Seconds lost in the queue or the front end, where one of them is the loss and tokens come in time for most of it."""
+    state, kinds = scene.state, scene.focus.kinds
+    tokens = max(kinds.get(kind, 0.0) for kind in ("itl", "stall", "host_gap"))
+    if kinds.get("front", 0.0) > 2 * tokens:
+        return np.asarray(np.nan_to_num(front_residual(state)).clip(min=0.0) * np.nan_to_num(state.first_tokens))
+    return _waited(scene) if kinds.get("queue", 0.0) > 2 * tokens else None
+
+
+def _waited(scene: Scene) -> Floats:
+    return np.nan_to_num(scene.state.waiting_end * scene.state.dt)
 
 
 def _offloading(scene: Scene) -> Iterator[Evidence]:

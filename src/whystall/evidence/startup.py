@@ -28,6 +28,7 @@ _ROOTS = {
     "out_of_memory": Text("the GPU's memory ran out", "显存不足"),
     "engine_start_failed": Text("the engine's process failed to start", "引擎进程启动失败"),
 }
+_START_S = (20.0, 60.0)  # a start from a warm cache takes some 20 s, one that reads tens of gigabytes a minute
 _NEAR_S = 15.0  # a process that is gone has written its last lines somewhat before
 
 
@@ -36,6 +37,8 @@ def startup(scene: Scene) -> Iterator[Evidence]:
     away = longest_silence(scene.state)
     if away is not None or "metrics" in scene.state.signals:
         yield _away(scene, away)
+    if away is not None:
+        yield _back(scene, away)
     if away is not None and away.where == "start":
         yield from _fresh(scene)
     if "log" in scene.state.signals:
@@ -52,6 +55,18 @@ def _away(scene: Scene, away: Silence | None) -> Evidence:
     strength = ramp(away.seconds, 0.0, 2 * level("episode_min"))
     onset = None if away.where == "start" else scene.onset_at(away.begin)
     return scene.evidence("server.away", away.seconds, "s", strength, text, onset=onset, anomaly=True)
+
+
+def _back(scene: Scene, away: Silence) -> Evidence:
+    """Whether it answers again, after longer than a process takes that has its weights at hand.
+
+    Of a time before the first page nobody knows whether it was there.
+    """
+    if away.where != "gap":
+        text = Text("it was not seen to come back", "未观察到其恢复")
+        return scene.evidence("server.back", 0.0, "s", 0.0, text)
+    text = Text("it answered again after {seconds}", "{seconds} 后重新响应").format(seconds=span(away.seconds))
+    return scene.evidence("server.back", away.seconds, "s", max(ramp(away.seconds, *_START_S), 0.0), text)
 
 
 def _fresh(scene: Scene) -> Iterator[Evidence]:

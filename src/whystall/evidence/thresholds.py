@@ -98,6 +98,9 @@ _TABLE = (
     Threshold("hit_loss", 0.3, "ratio", "a lost third of the cache hits is at least half again as much to compute"),
     Threshold("giant", 8.0, "ratio", "a prompt of eight median ones fills the steps of many others"),
     Threshold(
+        "giant_share", 0.4, "ratio", "a prompt of two fifths of the KV pool fits in seldom, and holds up all others"
+    ),
+    Threshold(
         "victims", 2.0, "req", "a shortage of prefill delays the giants themselves; two others each stand behind"
     ),
     Threshold("bursty", 4.0, "ratio", "variance over mean of Poisson arrivals is 1; 4 is bursts of several"),

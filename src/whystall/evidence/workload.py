@@ -25,6 +25,7 @@ def workload(scene: Scene) -> Iterator[Evidence]:
     yield from _longer_prompts(scene)
     yield from _longer_outputs(scene)
     yield from _more_requests(scene)
+    yield from _more_work_came(scene)
     yield from _surge(scene)
     yield from _prefix(scene)
     yield from _bursts(scene)
@@ -68,6 +69,32 @@ def _more_requests(scene: Scene) -> Iterator[Evidence]:
     )
     # Arrivals of a closed loop come in waves, in which a change point would be chance: the incident's onset stands for it.
     yield from _shift(scene, "requests.more", before, scene.rate(arrived), text, scene.focus.onset)
+
+
+def _more_work_came(scene: Scene) -> Iterator[Evidence]:
+    """Tokens that arrive a second against the healthy past: where no more come and a queue grows, the server got slower."""
+    state, before = scene.state, scene.before
+    if not before.any():
+        return
+    more = _times(scene.rate(arrivals(scene)), scene.rate(arrivals(scene), before))
+    longer = _times(
+        scene.prompt_tokens + mean_of(state.output_length, scene.inside),
+        scene.ratio(state.prompt_tokens, state.first_tokens, before) + mean_of(state.output_length, before),
+    )
+    times = more * (longer if math.isfinite(longer) else 1.0)  # nobody finished: lengths as before
+    if not times > 0:
+        return
+    text = Text(
+        "{times:~2} times the work of before arrives: {more:~2} times as many requests",
+        "到达的工作量是此前的 {times:~2} 倍：请求数为 {more:~2} 倍",
+    )
+    # One-sided: more work is what many causes bring, no more of it is what only a slower server explains.
+    strength = min(ramp(math.log(times), math.log(level("shift")) / 2, math.log(level("shift"))), 0.3)
+    yield scene.evidence("work.more", times, "ratio", strength, text.format(times=times, more=more))
+
+
+def _times(after: float, before: float) -> float:
+    return after / before if before > 0 else math.nan
 
 
 def _surge(scene: Scene) -> Iterator[Evidence]:
@@ -126,11 +153,23 @@ def _prefix(scene: Scene) -> Iterator[Evidence]:
         "the prefix cache supplied {before:.0%} of the prompt tokens before and {after:.0%} now{work}",
         "前缀缓存此前提供 {before:.0%} 的提示 token，现在 {after:.0%}{work}",
     )
-    lost = before - after > level("hit_loss") * max(before, 0.3)
-    strength = ramp(before - after, level("hit_loss") / 3, level("hit_loss"))
+    fell = min(before - after, before * _fewer_from_cache(scene))
+    lost = fell > level("hit_loss") * max(before, 0.3)
+    strength = ramp(fell, level("hit_loss") / 3, level("hit_loss"))
     onset = onset_of(scene, state.computed_tokens, state.first_tokens) if lost else None
     words = text.format(before=before, after=after, work=_more_work(scene))
     yield scene.evidence("prefix.lost", before - after, "ratio", strength, words, onset=onset, anomaly=lost)
+
+
+def _fewer_from_cache(scene: Scene) -> float:
+    """By which share the cached tokens of a prompt fell; 1 where there is no past to compare with.
+
+    Prompts that grow behind the same shared beginning lower the hit ratio although the cache gives as much as before.
+    """
+    state = scene.state
+    before = scene.ratio(state.prefix_hits, state.first_tokens, scene.before) if scene.before.any() else math.nan
+    after = scene.ratio(state.prefix_hits, state.first_tokens)
+    return max(1 - after / before, 0.0) if before > 0 and math.isfinite(after) else 1.0
 
 
 def _more_work(scene: Scene) -> Text:
@@ -170,26 +209,37 @@ def _bursts(scene: Scene) -> Iterator[Evidence]:
 
 
 def _giants(scene: Scene) -> Iterator[Evidence]:
-    """Prompts many times the median one, and how many requests share each one's delay."""
+    """Prompts many times the median one, or that take much of the pool, and how many requests share each one's delay."""
     histogram = scene.state.prompt_length
     median, _, _ = quantile_of(histogram, 0.5, scene.inside)
     _, low, _ = quantile_of(histogram, 0.995, scene.inside)
     if not (math.isfinite(median) and median > 0):
         return
-    times = low / median
+    times, pool = low / median, _pool_tokens(scene)
     text = Text(
-        "the longest prompts have over {top:.0f} tokens, {times:~2} times the median one",
-        "最长的提示超过 {top:.0f} 个 token，是中位数的 {times:~2} 倍",
+        "the longest prompts have over {top:.0f} tokens, {times:~2} times the median one{fills}",
+        "最长的提示超过 {top:.0f} 个 token，是中位数的 {times:~2} 倍{fills}",
     )
-    strength = ramp(times, level("giant") / 2, level("giant"))
-    yield scene.evidence("prompts.giant", times, "ratio", strength, text.format(top=low, times=times))
+    fills = Text(" and {share:.0%} of the KV pool", "，占 KV 池的 {share:.0%}").format(share=low / pool)
+    long = ramp(times, level("giant") / 2, level("giant"))
+    large = min(ramp(low / pool, level("giant_share") / 2, level("giant_share")), ramp(times, 1.0, 2.0))
+    words = text.format(top=low, times=times, fills=fills if large > 0 else Text("", ""))
+    yield scene.evidence("prompts.giant", times, "ratio", max(long, large), words)
     if times >= level("giant"):
-        yield from _victims(scene, level("giant") * median)
+        yield from _victims(scene, level("giant") * median / 2)
+    elif large > 0:
+        yield from _victims(scene, low)
+
+
+def _pool_tokens(scene: Scene) -> float:
+    """Tokens that the KV pool holds; infinite where that is not known."""
+    blocks, size = scene.state.limit_value("num_gpu_blocks"), scene.state.limit_value("block_size")
+    return blocks * size if math.isfinite(blocks) and math.isfinite(size) and blocks * size > 0 else math.inf
 
 
 def _victims(scene: Scene, giant: float) -> Iterator[Evidence]:
-    """Requests with a felt wait against giant prompts: several late ones for each giant stand behind it."""
-    giants = count_above(scene.state.prompt_length, giant / 2, scene.inside)
+    """Requests with a felt wait against prompts of over ``giant`` tokens: several late ones for each stand behind it."""
+    giants = count_above(scene.state.prompt_length, giant, scene.inside)
     late = count_above(scene.state.ttft, 2 * level("felt_wait"), scene.inside)
     if not giants > 0:
         return

@@ -46,8 +46,9 @@ def read_configuration(recording: Recording) -> Configuration:
             found.setdefault(name, Setting(value, source))
     found = _with_version(found, recording)
     flags = {**argv, **args}
-    add_defaults(found, flags, set_known=bool(args or argv), recording=recording, log=log)
-    return _configuration(found, flags, recording, log)
+    set_known = bool(argv) or start_up.args_seen(log)
+    add_defaults(found, flags, set_known=set_known, recording=recording, log=log)
+    return _configuration(found, flags, set_known, recording, log)
 
 
 def blocks_by_engine(recording: Recording) -> dict[str, float]:
@@ -61,7 +62,7 @@ def blocks_by_engine(recording: Recording) -> dict[str, float]:
 
 
 def _configuration(
-    found: Mapping[str, Setting], flags: dict[str, str], recording: Recording, log: Sequence[LogLine]
+    found: Mapping[str, Setting], flags: dict[str, str], set_known: bool, recording: Recording, log: Sequence[LogLine]
 ) -> Configuration:
     memory = start_up.memory_of(log)
     return Configuration(
@@ -84,8 +85,8 @@ def _configuration(
         pipeline_parallel=whole(found, "pipeline_parallel_size"),
         data_parallel=whole(found, "data_parallel_size"),
         api_server_count=whole(found, "api_server_count"),
-        speculative=_has(found, flags, "speculative_config", "spec_method"),
-        lora=_adapters_on_page(recording) or _has(found, flags, "lora_config", "enable_lora"),
+        speculative=_has(found, set_known, "speculative_config", "spec_method"),
+        lora=_adapters_on_page(recording) or _has(found, set_known, "lora_config", "enable_lora"),
         profiler=text(found, "profiler") or text(found, "profiler_config.profiler"),
         weights_bytes=memory.weights_bytes,
         kv_cache_bytes=_kv_bytes(memory, found),
@@ -110,12 +111,12 @@ def _limits(found: Mapping[str, Setting]) -> tuple[Limit, ...]:
     return tuple(limits)
 
 
-def _has(found: Mapping[str, Setting], flags: Mapping[str, str], *names: str) -> bool | None:
+def _has(found: Mapping[str, Setting], set_known: bool, *names: str) -> bool | None:
     """Whether a subsystem is on: None where neither the configuration nor the user's flags were seen."""
     for name in names:
         if name in found:
             return found[name].value not in ("False", "false", "None", "null")
-    return False if flags else None
+    return False if set_known else None
 
 
 def _adapters_on_page(recording: Recording) -> bool | None:

@@ -45,6 +45,11 @@ def user_args(log: Sequence[LogLine]) -> dict[str, str]:
     return {}
 
 
+def args_seen(log: Sequence[LogLine]) -> bool:
+    """Whether the operator's arguments were repeated, even if there were none: then all others are the defaults."""
+    return any(vllm_settings.ARGS_LINE + "{" in line.text for line in log)
+
+
 def _all_args(log: Sequence[LogLine]) -> dict[str, str]:
     """Every argument with its value, set or not, as versions up to 0.8 wrote them."""
     for line in log:

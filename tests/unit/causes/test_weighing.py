@@ -57,6 +57,14 @@ def test_a_trigger_is_no_surer_than_its_limit() -> None:
     assert found.probability["t"] <= max(found.probability["a"], 0.5)
 
 
+def test_a_trigger_is_sure_where_only_its_limit_is_open() -> None:
+    limits = {name: cause(name, f"x.{name}") for name in ("a", "b", "c")}
+    entries = {"t": cause("t", "y.one", acts_through=("a", "b", "c")), **limits}
+    found = weigh(seen(y_one=1.5, x_a=1.0, x_b=1.0, x_c=1.0), entries)
+    assert found.named[0] == "t"
+    assert found.probability["t"] > 0.8 > max(found.probability[name] for name in limits)
+
+
 @pytest.mark.parametrize("temperature", [1.0, 4.0])
 def test_a_higher_temperature_leaves_more_open(temperature: float) -> None:
     found = weigh(seen(x_one=1.3, x_two=0.3), both(), temperature)

@@ -12,6 +12,11 @@ def test_the_share_that_was_set_aside(aside: float, sign: int) -> None:
     assert found.strength * sign > 0
 
 
+def test_a_wait_for_something_else_is_a_sign_and_its_absence_is_none() -> None:
+    assert evidence_of({"waiting": 10, "deferred": 0.95, "queue_s": 2.0})["wait.aside"].strength > 0
+    assert "wait.aside" not in evidence_of({"waiting": 10, "deferred": 0.05, "queue_s": 2.0})
+
+
 def test_an_empty_queue_sets_nobody_aside() -> None:
     found = evidence_of({})["queue.deferred"]
     assert (found.value, found.strength) == (0.0, -0.5)

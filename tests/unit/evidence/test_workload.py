@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from scenes import evidence_of, scene_of
+from scenes import ARGV, evidence_of, scene_of
 from whystall.emulator.server.deployment import Deployment
 from whystall.emulator.server.faults import inject, parse_fault
 from whystall.emulator.server.faults.scene import healthy_serving
@@ -48,6 +48,26 @@ def test_a_lost_prefix_cache() -> None:
     assert lost.strength >= 1
     kept = evidence_of({"seconds": 30, "cached": 0.8}, {**HURT, "cached": 0.8})["prefix.lost"]
     assert kept.strength < 0
+
+
+def test_longer_prompts_behind_the_same_beginning_lose_no_cache() -> None:
+    """The hit ratio falls to a quarter; each prompt gets the 800 tokens that it got."""
+    kept = evidence_of({"seconds": 30, "prompt": 1000, "cached": 0.8}, {**HURT, "prompt": 4000, "cached": 0.2})
+    assert kept["prefix.lost"].strength < 0
+    assert not kept["prefix.lost"].anomaly
+
+
+def test_no_more_work_than_before_speaks_against_a_larger_crowd() -> None:
+    """Three a second are served of the four that came before; the fourth is in the queue."""
+    assert evidence_of({"seconds": 30}, {**HURT, "rate": 3.0})["work.more"].strength < -0.4
+    assert evidence_of({"seconds": 30}, {**HURT, "rate": 16.0})["work.more"].strength == pytest.approx(0.3)
+
+
+def test_a_giant_fills_the_pool_where_the_others_are_long_too() -> None:
+    mix = {"prompt": [[0.95, 3000], [0.05, 16000]]}
+    small = [*ARGV, "--num-gpu-blocks-override", "1500", "--block-size", "16"]
+    assert evidence_of({**HURT, **mix}, argv=small)["prompts.giant"].strength >= 0.3
+    assert evidence_of({**HURT, **mix})["prompts.giant"].strength < 0
 
 
 def test_arrivals_are_finishes_and_what_is_held() -> None:

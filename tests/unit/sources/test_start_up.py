@@ -4,6 +4,7 @@ import msgspec
 
 from started_servers import ARGS, ENGINE, GIB, limits, read, seen
 from whystall.model.recording import LogLine
+from whystall.sources import start_up
 from whystall.sources.configuration import read_configuration
 
 
@@ -89,3 +90,9 @@ def test_the_arguments_that_old_versions_wrote():
     assert limits(found)["max_num_seqs"] == (256, "reported", "log")
     assert limits(found)["gpu_memory_utilization"] == (0.9, "reported", "log")
     assert found.flags == {}  # set by the operator or not: the line does not say
+
+
+def test_arguments_that_were_repeated_with_none_of_them_set_are_known_to_be_the_defaults():
+    line = LogLine(None, "INFO", "APIServer", None, "non-default args: {}")
+    assert (start_up.args_seen([line]), start_up.user_args([line])) == (True, {})
+    assert not start_up.args_seen([])

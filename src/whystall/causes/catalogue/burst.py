@@ -24,6 +24,7 @@ CAUSE = CauseEntry(
     bias=-4.5,
     weights={
         "progress.frozen": -4.0,  # a frozen engine admits nobody, whatever the limit
+        "wait.aside": -2.5,  # who is set aside waits for something else than capacity
         "arrivals.bursty": 4.0,  # bunched arrivals with a queue that drains is the mechanism
         "queue.delay": 1.5,  # the bunch waits
         "queue.growing": -1.5,  # a queue that only grows is overload

@@ -28,6 +28,7 @@ CAUSE = CauseEntry(
         "step.host_gap": 3.0,  # the GPU waits for the host
         "step.pauses": -2.5,  # single pauses are no slow loop
         "engine.core": 3.5,  # the loop fills its core
+        "budget.binds": -1.5,  # steps that the budget keeps small leave the GPU idle
         "config.eager": -2.0,  # without graphs the launches are the first suspect
         "front.residual": -1.0,  # a slow front end points to a lack of cores
         "cpu.wanted": -1.5,  # likewise

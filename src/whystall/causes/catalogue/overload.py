@@ -28,6 +28,9 @@ CAUSE = CauseEntry(
         "queue.growing": 3.5,  # arrivals over service is the mechanism
         "queue.delay": 1.0,  # who comes waits
         "requests.more": 1.0,  # a larger crowd is the usual trigger
+        "work.more": 2.5,  # where no more work came than before, the server got slower
+        "wait.aside": -2.5,  # who is set aside waits for something else than capacity
+        "budget.binds": -2.5,  # steps that the budget keeps small leave capacity unused
         "seats.full": -2.5,  # a limit that can be raised comes first
         "kv.saturated": -2.5,  # likewise
         "budget.full": -1.0,  # likewise

@@ -28,6 +28,7 @@ CAUSE = CauseEntry(
         "trace.prefill": 1.0,  # steps of prefill fill the trace
         "compute.full": 1.5,  # busy and at the ceiling at once is what no setting mends
         "progress.frozen": -4.0,  # a frozen engine admits nobody, whatever the limit
+        "wait.aside": -2.5,  # who is set aside waits for something else than capacity
         "prefill.busy": 3.0,  # the share of time that prompts take
         "prefill.ceiling": 2.0,  # compute-bound: no setting helps
         "queue.delay": 1.5,  # more arrives than is done

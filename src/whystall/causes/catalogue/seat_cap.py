@@ -24,6 +24,7 @@ CAUSE = CauseEntry(
     bias=-4.0,
     weights={
         "progress.frozen": -4.0,  # a frozen engine admits nobody, whatever the limit
+        "wait.aside": -2.5,  # who is set aside waits for something else than capacity
         "seats.full": 4.0,  # running at the cap with free blocks is the mechanism itself
         "queue.delay": 2.0,  # who has no seat waits
         "kv.saturated": -2.0,  # short of blocks, seats do not matter

@@ -25,6 +25,7 @@ CAUSE = CauseEntry(
     role="limit",
     bias=-4.0,
     weights={
+        "server.back": -4.0,  # a server that answers again has started
         "startup.failed": 6.0,  # the log says so itself
         "server.away": 1.0,  # nothing answers
     },

@@ -27,9 +27,9 @@ CAUSE = CauseEntry(
     bias=-4.0,
     weights={
         "progress.frozen": -4.0,  # a frozen engine admits nobody, whatever the limit
+        "wait.aside": -2.5,  # who is set aside waits for something else than capacity
         "budget.full": 3.0,  # full steps are the mechanism
         "queue.delay": 1.5,  # prompts wait for their turn
-        "prefill.busy": 1.0,  # the steps are prefill
         "prefill.ceiling": -2.5,  # at the device ceiling a larger budget buys next to nothing
         "kv.saturated": -2.0,  # short of blocks, budget does not matter
         "seats.full": -2.0,  # short of seats likewise
@@ -81,7 +81,7 @@ CAUSE = CauseEntry(
         ),
     ),
     limit="max_num_batched_tokens",
-    hurts_as=("queue",),
+    hurts_as=("queue", "host_gap"),  # steps too small to fill the GPU leave it idle
     restart=True,
     order=2,
     settled_by=("gpu", "config"),

@@ -25,6 +25,7 @@ CAUSE = CauseEntry(
     role="limit",
     bias=-4.0,
     weights={
+        "server.back": 1.0,  # it was long away and came back: what took so long was its start
         "server.away": 1.0,  # nothing is served meanwhile
         "startup.loading": 4.0,  # the log times the phases
         "startup.fresh": 2.0,  # an engine that has served nothing has just started
