@@ -21,6 +21,8 @@ ANSWER = 0.6
 MARGIN = 0.2
 # A second cause is shown from here on; below it is noise of the weights.
 SHOWN = 0.5
+# A trigger that is named without its limit must be surer: half of the story is missing.
+ALONE = 0.8
 # Candidates of an "unknown".
 CANDIDATE = 0.15
 # A kind of loss that fills less of the incident is a side effect; a total stop hurts all at once and is short.
@@ -95,8 +97,9 @@ def _through_limits(found: Posterior, entries: dict[str, CauseEntry]) -> dict[st
         limits = set(entries[name].acts_through)
         if limits:
             through = max(found.marginal.get(limit, 0.0) for limit in limits)
-            if through < ANSWER:
-                through = sum(p for causes, p in found.sets if name in causes and causes & limits)
+            if through < SHOWN:
+                open_which = sum(p for causes, p in found.sets if name in causes and causes & limits)
+                through = open_which if open_which >= ALONE else through
             result[name] = min(probability, max(through, SHOWN))
     return result
 
