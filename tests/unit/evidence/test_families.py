@@ -18,9 +18,15 @@ from whystall.pipeline import states_of
 FOLDER = Path(whystall.evidence.__file__).parent
 ID = re.compile(r"[a-z]+\.[a-z_]+")
 # For the reader of the report: no cause weighs them.
-CONTEXT = {"itl.frozen", "log.reset_failed", "log.too_long", "log.start_warned", "forecast.kv", "forecast.queue"} | {
-    f"baseline.{name}" for name in ("itl", "ttft", "prefill", "front", "prompts", "outputs", "requests", "hits")
-}
+CONTEXT = {
+    "itl.frozen",
+    "log.reset_failed",
+    "log.too_long",
+    "log.start_warned",
+    "forecast.kv",
+    "forecast.queue",
+    "step.slower",
+} | {f"baseline.{name}" for name in ("itl", "ttft", "prefill", "front", "prompts", "outputs", "requests", "hits")}
 GPU = {"util": 0.9, "power": 650, "clock_mhz": 1700}
 FULL = {"waiting": 30, "kv": 0.99, "queue_s": 6, "preemptions": 1, "gpu": GPU, "host_busy": 0.9, "engine_cores": 0.9}
 WINDOWS = {
