@@ -28,6 +28,9 @@ class Record:
         self.sent: list[tuple[float, int, int]] = []
         self.steps: list[tuple[float, float, int, float]] = []  # with prefill: end, seconds, tokens, share of budget
         self.replicas: list[Replica] = []
+        self.first: list[Any] = []  # requests that had their first token
+        self.preempted: list[float] = []  # when
+        self.odd: list[tuple[float, float]] = []  # gaps that skipped steps: when, seconds
         self.kernels: list[tuple[Engine, float]] = []  # at the onset
         self.cpu_s = 0.0
         self.restarts = 0
@@ -61,6 +64,22 @@ class Record:
         for replica in d.replicas:
             self.replicas.append(replica)
             replica.engine.clock.seconds = self._timed(replica.engine)  # type: ignore[method-assign]
+            replica.meters.absorb = self._before(replica, replica.meters.absorb)  # type: ignore[method-assign]
+
+    def _before(self, replica: Replica, absorb: Callable[[], None]) -> Callable[[], None]:
+        """The meters empty the journal with each page: what it held is kept here."""
+
+        def absorbed() -> None:
+            self._keep(replica)
+            absorb()
+
+        return absorbed
+
+    def _keep(self, replica: Replica) -> None:
+        journal = replica.engine.journal
+        self.first += journal.first
+        self.preempted += journal.preemptions
+        self.odd += zip(journal.odd_t, journal.odd_gap, strict=True)
 
     def _timed(self, engine: Engine) -> Callable[[Batch], float]:
         plain = engine.clock.seconds
@@ -76,6 +95,8 @@ class Record:
 
     def facts(self) -> Facts:
         """All statements over the time after the onset, some against the time before it."""
+        for replica in self.replicas:
+            replica.meters.absorb()
         found = self._of_steps() | self._of_requests() | self._of_load() | self._of_host()
         return {name: float(value) for name, value in found.items() if np.isfinite(value)}
 
@@ -107,7 +128,8 @@ class Record:
         profile = self.replicas[0].engine.clock.profile
         ridge = profile.floor_s / max(profile.token_s, 1e-12)
         regular = c["regular"]
-        tokens = float(regular.sum())
+        odd = [seconds for t, seconds in self.odd if t > self.onset]
+        tokens = float(regular.sum()) + len(odd)
         lone = self._decode_step()
         return {
             "waiting_share": waited / seconds,
@@ -116,14 +138,14 @@ class Record:
             "waiting_end": float(c["waiting"][-1]) if len(gap) else 0.0,
             "waiting_start": self._waiting_at_onset(),
             "running_mean": float(np.average(c["running"], weights=gap)) if gap.sum() > 0 else 0.0,
-            "preemptions": sum(t > self.onset for r in self.replicas for t in r.engine.journal.preemptions),
+            "preemptions": sum(t > self.onset for t in self.preempted),
             "prefill_share": prefill_s / seconds / max(len(self.deployment.replicas), 1),
             "budget_share": sum(s for _, s, _, b in mixed if b >= 0.9) / prefill_s if prefill_s else 0.0,
             "compute_share": sum(s for _, s, n, _ in mixed if n >= ridge) / prefill_s if prefill_s else 0.0,
             "longest_gap_s": float(gap.max(initial=0.0)),
             "stuck_s": stuck,
             "deferred": deferred + self.deferred_seen,
-            "itl_s": float((gap * regular).sum() / tokens) if tokens else np.nan,
+            "itl_s": (float((gap * regular).sum()) + sum(odd)) / tokens if tokens else np.nan,
             "decode_itl_s": lone,
             "steps_per_s": len(gap) / seconds,
         }
@@ -164,17 +186,17 @@ class Record:
     def _of_requests(self) -> Facts:
         now = self.end
         waits, front, hits, before = [], [], [0.0, 0.0], [0.0, 0.0]
-        for replica in self.replicas:
-            for request in [*replica.engine.journal.first, *self._inside(replica)]:
-                queued, scheduled = request.queued, request.scheduled
-                if queued == queued and (scheduled != scheduled or scheduled > self.onset):
-                    waits.append((scheduled if scheduled == scheduled else now) - queued)
-                if queued == queued and queued > self.onset:
-                    front.append(queued - request.arrival)
-            for request in replica.engine.journal.first:
-                side = before if request.first_token <= self.onset else hits
-                side[0] += request.hit_tokens
-                side[1] += request.prompt_tokens
+        inside = [request for replica in self.replicas for request in self._inside(replica)]
+        for request in {id(request): request for request in [*self.first, *inside]}.values():
+            queued, scheduled = request.queued, request.scheduled
+            if queued == queued and (scheduled != scheduled or scheduled > self.onset):
+                waits.append((scheduled if scheduled == scheduled else now) - queued)
+            if queued == queued and queued > self.onset:
+                front.append(queued - request.arrival)
+        for request in self.first:
+            side = before if request.first_token <= self.onset else hits
+            side[0] += request.hit_tokens
+            side[1] += request.prompt_tokens
         return {
             "queue_s": float(np.mean(waits)) if waits else 0.0,
             "front_s": float(np.mean(front)) if front else 0.0,

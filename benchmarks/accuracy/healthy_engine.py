@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -14,6 +15,7 @@ from whystall.emulator.engine.engine import Engine
 from whystall.emulator.engine.request import Request
 from whystall.emulator.server.deployment import Deployment
 from whystall.emulator.server.faults.mechanism import lengths, traffic
+from whystall.emulator.server.meters import Meters
 from whystall.evidence.thresholds import level
 
 START = 1_790_000_000.0
@@ -76,6 +78,8 @@ class HealthyEngine:
         self.away = np.zeros(bins, dtype=bool)
         self.deployment.on_end = self._ended
         self._steps_seen: dict[Engine, int] = {}
+        self._watched: list[Meters] = []
+        self._alone = 0.0  # seconds of a step without prompts, lately
         self._plan_events(random.Random(scenario.seed))
 
     # -- what goes on
@@ -129,9 +133,26 @@ class HealthyEngine:
 
     def advance(self, t: float) -> None:
         """Let the engine run up to ``t`` seconds, and note its steps."""
+        self._watch()
         self.deployment.advance(START + t)
         for replica in self.deployment.replicas:
             self._note(replica.engine)
+
+    def _watch(self) -> None:
+        """Look at what the meters take in: they empty the journal, and after a restart they are others."""
+        for meters in (replica.meters for replica in self.deployment.replicas):
+            if meters not in self._watched:
+                self._watched.append(meters)
+                meters.absorb = partial(self._absorbed, meters, meters.absorb)  # type: ignore[method-assign]
+
+    def _absorbed(self, meters: Meters, absorb: Callable[[], None]) -> None:
+        """Tokens that came after a step was left out: they came late, and are no step's."""
+        journal = meters.engine.journal
+        place = np.clip(((np.asarray(journal.odd_t) - START) / BIN_S).astype(int), 0, len(self.late) - 1)
+        np.add.at(self.late, place, np.asarray(journal.odd_gap))
+        np.add.at(self.tokens, place, 1.0)
+        np.add.at(self.alone, place, self._alone)
+        absorb()
 
     def _note(self, engine: Engine) -> None:
         journal = engine.journal
@@ -145,6 +166,7 @@ class HealthyEngine:
         place = np.clip(((end - START) / BIN_S).astype(int), 0, len(self.late) - 1)
         fixed, slope, least, _ = engine.clock.decode_line(max(int(running.mean()), 1))
         context = slope * running * self._context()
+        self._alone = float(np.maximum(fixed + context, least).mean())
         np.add.at(self.late, place, gap * regular)
         np.add.at(self.tokens, place, regular)
         np.add.at(self.alone, place, np.maximum(fixed + context, least) * regular)

@@ -157,7 +157,8 @@ def _lasts(
         return True
     anything = np.logical_or.reduce([flag[start:stop] for flag in flags.values()])
     others = any(flag[start:stop].any() for kind, flag in flags.items() if kind != "itl")
-    slowed = late_by_pace(state, paced, bounds(slo).itl_s)[start:stop].any()
+    paced_late = late_by_pace(state, paced, bounds(slo).itl_s)[start:stop]
+    slowed = state.dt[start:stop][paced_late].sum() >= level("episode_min")
     if not (others or slowed or bounds(slo).itl_promised or _slow_on_the_whole(state, paced, start, stop)):
         return False
     flagged, span = state.dt[start:stop][anything].sum(), state.dt[start:stop].sum()
@@ -166,18 +167,32 @@ def _lasts(
 
 
 def _slow_on_the_whole(state: EngineState, paced: Pace | None, start: int, stop: int) -> bool:
-    """Late tokens alone are an episode when they are felt and the usual ITL would gain a fifth of the time."""
+    """Late tokens alone are an episode when they are felt and the usual ITL would gain a fifth of the time.
+
+    Over ``late_min`` at least: the worst seconds of a minute are late on any server that computes prompts between tokens.
+    """
+    pauses = _pauses(state, start, stop)
+    start, stop = _at_least(state, start, stop, level("late_min"))
     total, tokens = np.nansum(state.itl.sum[start:stop]), np.nansum(state.itl.count[start:stop])
     if tokens < level("episode_tokens"):
         return False
     felt = level("felt_itl")
-    late = total >= felt * tokens or _pauses(state, start, stop) >= level("episode_tokens")
+    late = total >= felt * tokens or pauses >= level("episode_tokens")
     return bool(late and (1 - level("gain")) * total / tokens >= paced_itl(state, felt, paced))
 
 
+def _at_least(state: EngineState, start: int, stop: int, seconds: float) -> tuple[int, int]:
+    """The stretch with so much of the time on either side that it lasts for ``seconds``, as far as the window reaches."""
+    last, earlier = len(state.dt), True
+    while state.dt[start:stop].sum() < seconds and (start > 0 or stop < last):
+        start, stop = (start - 1, stop) if stop == last or (earlier and start > 0) else (start, stop + 1)
+        earlier = not earlier
+    return start, stop
+
+
 def _pauses(state: EngineState, start: int, stop: int) -> float:
-    """How many gaps between tokens were as long as a wait that is felt: a mean over many tokens hides them."""
-    below = state.itl.bounds <= level("felt_wait")
+    """How many gaps between tokens were long enough to be noticed: a mean over many tokens hides them."""
+    below = state.itl.bounds <= level("felt_gap")
     counts = np.nan_to_num(state.itl.counts[start:stop]).sum(axis=0)
     return float(counts[int(below.sum()) :].sum()) if below.any() else 0.0
 

@@ -21,6 +21,9 @@ _TABLE = (
     # What a user feels
     Threshold("felt_wait", 0.2, "s", "a wait under 200 ms before the first token is not felt (DESIGN, SLO)"),
     Threshold("felt_itl", 0.025, "s", "40 tokens a second read faster than anybody reads (DESIGN, SLO)"),
+    Threshold(
+        "felt_gap", 0.5, "s", "a stream that halts for half a second is noticed; 200 ms are a long prompt's step"
+    ),
     Threshold("gain", 0.2, "ratio", "a limit is worth naming when lifting it gains a fifth (DESIGN, SLO)"),
     Threshold(
         "compared",
@@ -33,6 +36,12 @@ _TABLE = (
     # Episodes
     Threshold("episode_min", 5.0, "s", "a start-up wave of clients drains within some seconds; an incident stays"),
     Threshold("stall_min", 2.0, "s", "no step of a healthy engine lasts that long, a full prefill step included"),
+    Threshold(
+        "late_min",
+        20.0,
+        "s",
+        "several requests' lives: the worst seconds of a minute are no state, and a slow one stays",
+    ),
     Threshold("episode_gap", 10.0, "s", "waves of long prompts come every few seconds: they are one episode"),
     Threshold("episode_tokens", 30.0, "tokens", "a mean of fewer inter-token latencies is one request's bad luck"),
     Threshold(
