@@ -1,7 +1,7 @@
 import pytest
 
 from scenes import scene_of
-from whystall.evidence.focus import Focus
+from whystall.evidence.focus import Focus, focus
 from whystall.model.slo import Slo
 
 QUEUED = {"seconds": 30, "waiting": 40, "queue_s": 8}
@@ -9,6 +9,11 @@ QUEUED = {"seconds": 30, "waiting": 40, "queue_s": 8}
 
 def focus_of(*phases: dict, slo: Slo | None = None) -> Focus:
     return scene_of(*phases, slo=slo).focus
+
+
+def unpaced(*phases: dict) -> Focus:
+    """By latencies alone, whatever the steps' work says."""
+    return focus(scene_of(*phases).state)
 
 
 def test_a_calm_window_is_looked_at_whole() -> None:
@@ -56,3 +61,25 @@ def test_a_hang_at_the_end_is_the_incident_whatever_hurt_before() -> None:
 def test_a_promise_moves_what_is_late() -> None:
     slow = {"seconds": 30, "itl_ms": 60, "rate": 0.1}
     assert not focus_of(slow, slo=Slo(itl_p95_s=0.2)).hurts
+
+
+def test_the_worst_seconds_of_a_minute_are_no_late_tokens() -> None:
+    """Prompts that come together make some seconds late on any server; a loss of 20 s is one."""
+    calm, late = {"seconds": 27, "itl_ms": 15, "running": 8}, {"itl_ms": 45, "running": 8}
+    assert not unpaced(calm, late | {"seconds": 6}, calm).hurts
+    assert unpaced(calm, late | {"seconds": 20}, calm).hurts
+
+
+@pytest.mark.parametrize(("late", "hurts"), [([0.18, 250], False), ([0.05, 900], True)])
+def test_gaps_of_a_long_prompt_s_step_are_no_pauses(late: list[float], hurts: bool) -> None:
+    work = {"itl_ms": 8, "running": 8}
+    waves = [work | {"seconds": 2}, work | {"seconds": 1, "slow_tokens": late}] * 6
+    assert unpaced(work | {"seconds": 30}, *waves, work | {"seconds": 10}).hurts is hurts
+
+
+def test_lost_is_the_time_of_all_episodes() -> None:
+    found = focus_of({}, {"seconds": 8, "waiting": 40, "queue_s": 8}, {"seconds": 40}, QUEUED)
+    assert found.lost.sum() > 30
+    assert found.lost[22:27].all()
+    assert not found.lost[40:60].any()
+    assert not focus_of({}).lost.any()
