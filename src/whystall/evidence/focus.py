@@ -169,15 +169,19 @@ def _lasts(
 def _slow_on_the_whole(state: EngineState, paced: Pace | None, start: int, stop: int) -> bool:
     """Late tokens alone are an episode when they are felt and the usual ITL would gain a fifth of the time.
 
-    Over ``late_min`` at least: the worst seconds of a minute are late on any server that computes prompts between tokens.
+    And so it is over ``late_min`` at least: the worst seconds of a minute are late on any server that computes prompts.
     """
-    pauses = _pauses(state, start, stop)
-    start, stop = _at_least(state, start, stop, level("late_min"))
-    total, tokens = np.nansum(state.itl.sum[start:stop]), np.nansum(state.itl.count[start:stop])
+    paused = _pauses(state, start, stop) >= level("episode_tokens")
+    longer = _at_least(state, start, stop, level("late_min"))
+    return all(_slow_over(state, paced, one, paused) for one in ((start, stop), longer))
+
+
+def _slow_over(state: EngineState, paced: Pace | None, stretch: tuple[int, int], paused: bool) -> bool:
+    total, tokens = (float(np.nansum(column[slice(*stretch)])) for column in (state.itl.sum, state.itl.count))
     if tokens < level("episode_tokens"):
         return False
     felt = level("felt_itl")
-    late = total >= felt * tokens or pauses >= level("episode_tokens")
+    late = paused or total >= felt * tokens
     return bool(late and (1 - level("gain")) * total / tokens >= paced_itl(state, felt, paced))
 
 
