@@ -172,8 +172,10 @@ def _slow_on_the_whole(state: EngineState, paced: Pace | None, start: int, stop:
     And so it is over ``late_min`` at least: the worst seconds of a minute are late on any server that computes prompts.
     """
     paused = _pauses(state, start, stop) >= level("episode_tokens")
-    longer = _at_least(state, start, stop, level("late_min"))
-    return all(_slow_over(state, paced, one, paused) for one in ((start, stop), longer))
+    if not _slow_over(state, paced, (start, stop), paused):
+        return False
+    # A pause is felt by itself, however many tokens came in time around it.
+    return paused or _slow_over(state, paced, _at_least(state, start, stop, level("late_min")), paused)
 
 
 def _slow_over(state: EngineState, paced: Pace | None, stretch: tuple[int, int], paused: bool) -> bool:
