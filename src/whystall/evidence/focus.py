@@ -197,10 +197,13 @@ def _at_least(state: EngineState, start: int, stop: int, seconds: float) -> tupl
 
 
 def _pauses(state: EngineState, start: int, stop: int) -> float:
-    """How many gaps between tokens were long enough to be noticed: a mean over many tokens hides them."""
-    below = state.itl.bounds <= level("felt_gap")
+    """How many gaps between tokens were long enough to be noticed: a mean over many tokens hides them.
+
+    In units of the shortest of them: a stream that halts for two seconds is felt like four halts of half a second.
+    """
+    lower = np.concatenate(([0.0], state.itl.bounds)) / level("felt_gap")
     counts = np.nan_to_num(state.itl.counts[start:stop]).sum(axis=0)
-    return float(counts[int(below.sum()) :].sum()) if below.any() else 0.0
+    return float((counts * np.where(lower >= 1, lower, 0.0)[: len(counts)]).sum())
 
 
 def _past(state: EngineState, start: int, flags: dict[str, Bools]) -> Bools:
