@@ -60,7 +60,7 @@ async def test_every_tool_answers_and_says_that_it_only_reads(store: Path, data:
             "cases": await asked(connected, "cases"),
             "case": await asked(connected, "case", id=1, lang="zh"),
             "similar": await asked(connected, "similar_cases", id=1),
-            "explain": await asked(connected, "explain", word="seat_cap"),
+            "explanation": await asked(connected, "explain", word="seat_cap"),
             "whatif": await asked(connected, "whatif", target=recording, change=["max-num-seqs=64"]),
         }
         page = await connected.call_tool("postmortem", {"id": 1})
