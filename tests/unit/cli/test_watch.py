@@ -48,7 +48,7 @@ def test_the_world_needs_a_token(capsys):
 
 
 def test_a_server_that_is_not_there_is_an_incident(capsys):
-    asked = ["watch", "http://127.0.0.1:1", "--listen", "off", "--for", "2s", "--interval", "100ms", "--json"]
+    asked = ["watch", "http://127.0.0.1:1", "--listen", "off", "--for", "6s", "--interval", "100ms", "--json"]
     assert run(asked) == 1
     (line,) = capsys.readouterr().out.splitlines()
     happening = json.loads(line)
