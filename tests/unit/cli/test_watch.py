@@ -8,6 +8,7 @@ from whystall.cli.reading import Asked
 from whystall.cli.settings import Settings, TargetEntry
 from whystall.cli.watch import _greeter, interval_of, listening, watched
 from whystall.errors import UsageError
+from whystall.service import server
 from whystall.service.settings import WatchSettings
 
 
@@ -47,8 +48,9 @@ def test_the_world_needs_a_token(capsys):
     assert "token" in json.loads(capsys.readouterr().out)["error"]
 
 
-def test_a_server_that_is_not_there_is_an_incident(capsys):
-    asked = ["watch", "http://127.0.0.1:1", "--listen", "off", "--for", "6s", "--interval", "100ms", "--json"]
+def test_a_server_that_is_not_there_is_an_incident(capsys, monkeypatch):
+    monkeypatch.setattr(server, "LOST_SURELY", 1)  # a real one is waited for
+    asked = ["watch", "http://127.0.0.1:1", "--listen", "off", "--for", "5s", "--interval", "100ms", "--json"]
     assert run(asked) == 1
     (line,) = capsys.readouterr().out.splitlines()
     happening = json.loads(line)
