@@ -3,6 +3,7 @@ from msgspec.structs import replace
 
 from kept_incidents import INCIDENT
 from watched_pages import START, Emulated
+from whystall.evidence.thresholds import level
 from whystall.model.diagnosis import Engine
 from whystall.model.fleet import StoreState
 from whystall.service.server import Server, Watching
@@ -37,7 +38,9 @@ def test_slower_steps_are_not_over_while_they_last():
     emulated = Emulated("gpu_throttle", at=300, until=600)
     emulated.run(1200)
     assert [what for what, _, _ in told(emulated)] == ["opened", "recovered"]
-    assert emulated.happened[-1].incident.recovered - START >= 600
+    closed = emulated.happened[-1].incident
+    assert closed.updated - START >= 600  # it is not closed while it lasts
+    assert closed.recovered - START >= 600 - level("late_min")  # a calm minute may begin with so much of it
 
 
 @pytest.mark.parametrize("fault", ["engine_loop_cpu", "slow_kernel"])
