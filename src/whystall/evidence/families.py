@@ -19,6 +19,7 @@ from .log import log
 from .memory import memory
 from .multimodal import multimodal
 from .peers import peers
+from .piling import piling
 from .pipeline import pipeline
 from .progress import progress
 from .ranks import ranks
@@ -42,6 +43,7 @@ FAMILIES: tuple[Callable[[Scene], Iterator[Evidence]], ...] = (
     latency,
     residual,
     workload,
+    piling,
     host,
     gpu,
     ranks,

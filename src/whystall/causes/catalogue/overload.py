@@ -26,6 +26,7 @@ CAUSE = CauseEntry(
         "kv.preemptions": -1.5,  # preemptions say that blocks run out first
         "progress.frozen": -4.0,  # a frozen engine admits nobody, whatever the limit
         "queue.growing": 3.5,  # arrivals over service is the mechanism
+        "batch.growing": 6.0,  # likewise, and the queue that is not there is no sign against it
         "queue.delay": 1.0,  # who comes waits
         "requests.more": 1.0,  # a larger crowd is the usual trigger
         "work.more": 2.5,  # where no more work came than before, the server got slower
@@ -34,6 +35,7 @@ CAUSE = CauseEntry(
         "seats.full": -2.5,  # a limit that can be raised comes first
         "kv.saturated": -2.5,  # likewise
         "budget.full": -1.0,  # likewise
+        "front.residual": -2.5,  # a front end that is full comes first
         "prefill.busy": -1.0,  # prefill capacity has its own name
         "prefix.lost": -2.0,  # the extra work has a cause
     },
@@ -52,7 +54,39 @@ CAUSE = CauseEntry(
         ),
         MORE_CAME,
     ),
+    other_links=(
+        (
+            Link(
+                Text(
+                    "They pile up in the batch: {batch_growing}",
+                    "它们在批次中堆积：{batch_growing}",
+                ),
+                (Need("batch.growing"),),
+                rejects=Text(
+                    "a limit: seats and blocks are free",
+                    "上限：席位与块都有空余",
+                ),
+            ),
+            Link(
+                Text(
+                    "A step takes what its batch takes: {step_residual}",
+                    "每步耗时与其批次相符：{step_residual}",
+                ),
+                (Need("step.residual", 0.3, below=True),),
+                rejects=Text(
+                    "a server that became slower",
+                    "服务器变慢",
+                ),
+                optional=True,
+            ),
+            MORE_CAME,
+        ),
+    ),
     numbers=(
+        Text(
+            "{batch_growing:~2} more requests run with every second",
+            "运行中的请求每秒增加 {batch_growing:~2}",
+        ),
         Text(
             "the queue grows by {queue_growing:~2} a second",
             "队列每秒增长 {queue_growing:~2}",
@@ -85,7 +119,7 @@ CAUSE = CauseEntry(
             ),
         ),
     ),
-    hurts_as=("queue",),
+    hurts_as=("queue", "itl"),
     order=3,
     settled_by=("metrics",),
 )

@@ -31,6 +31,7 @@ CAUSE = CauseEntry(
         "kv.preemptions": -3.0,  # preempted requests freeze, too
         "progress.stalled": -3.0,  # a standstill is not a long step
         "queue.growing": -0.7,  # with more prompts than it can take, capacity comes first
+        "batch.growing": -8.0,  # where more come than finish, smaller chunks move the loss and end none of it
         "peers.load": -3.0,  # it gets more than its share: that is the balancer's doing
         "peers.room": -2.0,  # and the others could have taken it
         "prefix.lost": -1.5,  # the lost cache made the prompts long to compute
