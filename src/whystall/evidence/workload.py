@@ -173,11 +173,11 @@ def _fewer_from_cache(scene: Scene) -> float:
 
 
 def _more_work(scene: Scene) -> Text:
-    """What the change means for a prompt; nothing where none was computed before."""
+    """What the change means for a prompt; nothing where none was computed before, or as much as now."""
     state = scene.state
     before = scene.ratio(state.computed_tokens, state.first_tokens, scene.before)
     after = scene.ratio(state.computed_tokens, state.first_tokens)
-    if not (before > 0 and math.isfinite(after)):
+    if not (before > 0 and math.isfinite(after)) or math.isclose(after, before, rel_tol=0.05):
         return Text("", "")
     text = Text(": {work:~2} times as much to compute for a prompt", "：每个提示的计算量是此前的 {work:~2} 倍")
     return text.format(work=after / before)

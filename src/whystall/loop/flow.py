@@ -30,6 +30,11 @@ _PLANNED = Text(
     "{text}; --apply makes the change, proves it and goes back where it does not help",
     "{text}；--apply 会执行更改、加以验证，无效则恢复原状",
 )
+_ADVISED = Text(
+    "{text}; nothing is known that could make it here: make it by hand, or say how the server is run "
+    "([targets.NAME.actuator] in whystall.toml)",
+    "{text}；这里没有可执行它的方式：请手动更改，或在 whystall.toml 的 [targets.NAME.actuator] 中说明服务器如何运行",
+)
 _CHOSEN = Text("{text}: {because}", "{text}：{because}")
 _APPLIED = Text("{text}: made and tried in turn with the configuration of before", "{text}：已执行，并与原配置交替对比")
 _WRITTEN = Text("the patch is written; nothing was pushed", "补丁已写出；没有推送任何内容")
@@ -107,11 +112,13 @@ class Loop:
         if self.actuator is None:
             if self.mandate.apply:
                 raise no_actuator(self.target)
-            return self._ended(msgspec.structs.replace(fix, state="planned", because=_planned(remedy)))
+            return self._ended(msgspec.structs.replace(fix, state="planned", because=_ADVISED.format(text=remedy.text)))
         if not self.mandate.apply:
             plan = await self.actuator.plan(await self.actuator.snapshot(), remedy.change)
             change = change_of(self.actuator, plan, remedy, 0)
-            return self._ended(msgspec.structs.replace(fix, state="planned", because=_planned(remedy), change=change))
+            return self._ended(
+                msgspec.structs.replace(fix, state="planned", because=_PLANNED.format(text=remedy.text), change=change)
+            )
         with locked(self.mandate.state, self.actuator.target):
             return await self._change(self.actuator, remedy, fix, recording)
 
@@ -200,10 +207,6 @@ class Loop:
         back = [str(one.case) for one in self.rechecked if one.came_back]
         text = _CAME_BACK.format(cases=", ".join(back)) if back else _ALL_HOLD if self.rechecked else _NONE_KEPT
         return self._ended(Fix(self.target, "unknown" if back else "healthy", text))
-
-
-def _planned(remedy: Remedy) -> Text:
-    return _PLANNED.format(text=remedy.text)
 
 
 def _require_none_open(journal: Journal) -> None:

@@ -26,6 +26,18 @@ ProfileOrigin = Literal["fitted", "shipped", "data sheet"]
 # Whose smaller value is the better one; of the others the larger one is.
 LOWER_IS_BETTER: tuple[Metric, ...] = ("ttft_mean", "ttft_p95", "itl_mean", "itl_p95", "e2e_p95", "preemptions")
 
+METRIC_NAMES: dict[Metric, Text] = {
+    "ttft_mean": Text("TTFT mean", "TTFT 均值"),
+    "ttft_p95": Text("TTFT p95", "TTFT p95"),
+    "itl_mean": Text("ITL mean", "ITL 均值"),
+    "itl_p95": Text("ITL p95", "ITL p95"),
+    "e2e_p95": Text("end to end p95", "端到端 p95"),
+    "tokens_per_s": Text("output tokens", "输出 token"),
+    "goodput": Text("goodput", "有效吞吐"),
+    "kv_headroom": Text("KV free at the peak", "KV 峰值余量"),
+    "preemptions": Text("preemptions", "抢占"),
+}
+
 
 class Range(msgspec.Struct, frozen=True):
     """A predicted relative change: -0.5 is half as much."""

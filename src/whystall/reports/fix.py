@@ -22,6 +22,7 @@ from .line import Line
 from .printable import clean
 from .similar import similar_line, tried_text
 from .text import heading, printed
+from .whatif_phrases import WHATIF_PHRASES
 
 _STATES: dict[FixState, tuple[Text, str]] = {
     "healthy": (Text("HEALTHY", "健康"), "bold green"),
@@ -117,10 +118,14 @@ def _option(remedy: Remedy, lang: str) -> RenderableType:
     text = Line("· " + clean(remedy.text.in_(lang)) + (f" ({clean(fared)})" if fared else ""))
     if remedy.prediction is None:
         return text
-    effects = ", ".join(f"{name} {_range(found)}" for name, found in list(remedy.effect.items())[:4])
+    effects = ", ".join(f"{_named(name, lang)} {_range(found)}" for name, found in list(remedy.effect.items())[:4])
     said = f"  {remedy.prediction.because.in_(lang)}"
     told = f"  {_PREDICTED.format(effects=effects).in_(lang)}" if effects else ""
     return Group(text, *(Line(clean(line), style="dim") for line in (said, told) if line))
+
+
+def _named(metric: str, lang: str) -> str:
+    return WHATIF_PHRASES[metric].in_(lang) if metric in WHATIF_PHRASES else clean(metric)
 
 
 def _range(found: Range) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from whystall.model.prediction import METRIC_NAMES
 from whystall.model.text import Text
 
 WHATIF_PHRASES: dict[str, Text] = {
@@ -35,14 +36,6 @@ WHATIF_PHRASES: dict[str, Text] = {
     ),
     "to": Text("{low} to {high}", "{low} 至 {high}"),
     "removed": Text("without {flag}", "去掉 {flag}"),
-    "ttft_mean": Text("TTFT mean", "TTFT 均值"),
-    "ttft_p95": Text("TTFT p95", "TTFT p95"),
-    "itl_mean": Text("ITL mean", "ITL 均值"),
-    "itl_p95": Text("ITL p95", "ITL p95"),
-    "e2e_p95": Text("end to end p95", "端到端 p95"),
-    "tokens_per_s": Text("output tokens", "输出 token"),
-    "goodput": Text("goodput", "有效吞吐"),
-    "kv_headroom": Text("KV free at the peak", "KV 峰值余量"),
-    "preemptions": Text("preemptions", "抢占"),
     "not_seen": Text("not seen", "未见"),
+    **{str(metric): name for metric, name in METRIC_NAMES.items()},
 }

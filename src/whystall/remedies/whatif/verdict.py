@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from whystall.model.prediction import (
     LOWER_IS_BETTER,
+    METRIC_NAMES,
     Advice,
     BindsNext,
     Interval,
@@ -229,7 +230,11 @@ def reason(p_meets: float, p_harm: float, harmed: Sequence[Metric]) -> Text:
     if p_meets < CANARY_MEETS and p_harm <= RECOMMEND_HARM:
         return _NOTHING.format(meets=p_meets)
     text = _GOOD.format(meets=p_meets, harm=p_harm)
-    return _HARMS.format(a=text, names=", ".join(harmed)) if harmed else text
+    if not harmed:
+        return text
+    said = [METRIC_NAMES[metric] for metric in harmed]
+    names = Text(", ".join(name.en for name in said), "、".join(name.zh for name in said))
+    return _HARMS.format(a=text, names=names)
 
 
 # -- what binds next

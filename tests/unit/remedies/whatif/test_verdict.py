@@ -56,7 +56,7 @@ def test_a_worse_tail_is_harm_and_named():
     _, harm, harmed = judged(samples(run(itl_p95=0.09)), None)
     assert harm > 0.95
     assert "itl_p95" in harmed
-    assert "itl_p95" in reason(1.0, harm, harmed).zh
+    assert "ITL p95" in reason(1.0, harm, harmed).zh
 
 
 def test_slower_tokens_of_requests_that_end_sooner_are_a_price_and_no_harm():

@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from whystall.cli.settings import TargetEntry, load_settings
+from whystall.errors import UsageError
 from whystall.model.slo import Slo
 from whystall.reports.exports.setup import PARTS, SetupAsked, part_of, setup_files
 from whystall.service.settings import WatchSettings
@@ -54,7 +55,13 @@ def test_every_key_of_the_watch_and_of_a_target_is_shown():
         assert re.search(rf"^(# )?{name} = ", text, flags=re.MULTILINE), name
 
 
-@pytest.mark.parametrize("target", ['http://a"b:1', "http://a\\b:1", "http://[::1]:8000", "10.0.0.7:8000"])
+@pytest.mark.parametrize("target", ['http://a"b:1', "http://a\\b:1"])
+def test_what_would_break_out_of_a_text_is_no_address(target: str):
+    with pytest.raises(UsageError, match="is not a host's name"):
+        setup_files(SetupAsked((target, "http://a:1")))
+
+
+@pytest.mark.parametrize("target", ['http://a:1/b"c', "http://a:1/b\\c", "http://[::1]:8000", "10.0.0.7:8000"])
 def test_an_odd_address_stays_text(target: str):
     made = setup_files(SetupAsked((target, "http://a:1")))
     tables = tomllib.loads(made["whystall.toml"])["targets"]
