@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 _GROUP = 40  # births that are taken to be alike: fewer have no distribution
 _UNLIKE = math.log(1.3)  # forty lengths that differ by 60% of their mean have one that is off by a tenth
+_STRAY = 0.1  # of a group: so few that seem far older than all that ended are ends that were found at a neighbour
 _FEW = 5  # ends in a group: fewer say nothing of who goes on
 
 
@@ -48,7 +49,7 @@ def outputs_by_birth(seen: Seen, usual: float, rng: random.Random) -> list[list[
     found: list[list[int]] = []
     before: list[_Answer] = []
     unlike = False
-    for group in _groups(_matched(seen)):
+    for group in map(_without_strays, _groups(_matched(seen))):
         own = [one for births in group for one in births]
         # Of births of which hardly one has ended, nothing tells that they are unlike those before.
         before = own if sum(one.over for one in own) >= _FEW else before + own
@@ -95,6 +96,16 @@ def _matched(seen: Seen) -> list[list[_Answer]]:
         answers[place] += [_Answer(max(float(ages[place]), 1.0), False)] * still
         answers[place] += [_Answer(0.0, False)] * (left[place] - still)
     return answers
+
+
+def _without_strays(group: list[list[_Answer]]) -> list[list[_Answer]]:
+    """Of a few that seem to go on for longer than any that ended, nothing is known: their ends were taken for others'."""
+    own = [one for births in group for one in births]
+    longest = max((one.tokens for one in own if one.over), default=math.inf)
+    strays = sum(not one.over and one.tokens > longest for one in own)
+    if not 0 < strays <= _STRAY * len(own):
+        return group
+    return [[one if one.over or one.tokens <= longest else _Answer(0.0, False) for one in births] for births in group]
 
 
 def _nearest(left: list[int], born: int, last: int) -> int | None:

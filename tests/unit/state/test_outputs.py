@@ -76,3 +76,11 @@ def test_lengths_add_up_to_the_sums_of_their_intervals() -> None:
     found = lengths_ended(counts, sums, bounds, random.Random(1))
     assert [len(row) for row in found] == [3, 4, 0]
     assert [sum(row) for row in found] == pytest.approx([120.0, 4000.0, 0.0], rel=1e-2)
+
+
+def test_one_end_that_was_found_at_a_neighbour_is_no_answer_without_end() -> None:
+    """As a page shows it: 64 tokens each, of which one end is counted with the next births, so that an old one is left."""
+    seen, _ = window(lambda _second, _rng: 64.0)
+    seen.first[5] += 1
+    seen.ended[-1].append(64.0)
+    assert outputs_by_birth(seen, mean(seen.ended), random.Random(1)) is None
