@@ -52,9 +52,10 @@ async def test_an_incident_is_seen_as_it_comes_and_the_keys_work(free_port: Call
         async with screen.run_test(size=(120, 40)) as pilot:
             await shown(pilot, lambda app: "HEALTHY" in text(app, "answer"))
             await shown(pilot, lambda app: bool(app.finding) and app.finding.diagnosis.verdict == "bottleneck")
+            # At its first seconds a queue may be of several causes; that all seats are taken shows with some more of them.
+            await shown(pilot, lambda app: "seats" in text(app, "answer").lower())
             assert screen.query_one(DataTable).row_count > 0
             assert "✔" in text(screen, "why")
-            assert "seats" in text(screen, "answer").lower()
             assert screen.query_one("#answer").has_class("bottleneck")
             pictures = text(screen, "pictures")
             assert all(name in pictures for name in ("running", "waiting", "KV blocks", "mean TTFT", "mean ITL"))

@@ -22,6 +22,7 @@ _TEXT = Text(
 _FEW_WAIT = 0.1  # of those that run: above it the queue itself tells
 # A batch grows for as long as a request stays whenever more come; it goes on growing where they cannot be served.
 _STAYS = 3.0
+_SURELY_MORE = 2.0  # a batch wanders by itself where requests stay for many seconds and a third more come
 
 
 def _unpaid(scene: Scene, at: Bools) -> float:
@@ -60,7 +61,7 @@ def piling(scene: Scene) -> Iterator[Evidence]:
         ramp(slope / came, 0.05, 0.3),
         ramp(_unpaid(scene, at), 0.3, 0.7),
         ramp(slope * scene.seconds, level("queue_grown") / 2, level("queue_grown")),
-        ramp(math.log(came / usual), math.log(level("shift")) / 2, math.log(level("shift"))),
+        ramp(math.log(came / usual), math.log(level("shift")), math.log(_SURELY_MORE)),
     )
     if math.isnan(strength):
         return

@@ -19,7 +19,7 @@ def growing(*phases):
 def test_more_come_than_finish_and_all_of_them_run():
     # 30 a second finish and 30 more run with every second: of 60 that come, half stay
     found = evidence_of(CALM, {**LATE, "running": CLIMB, "rate": 30}, argv=WIDE)["batch.growing"]
-    assert found.strength >= 1
+    assert found.strength > 0.7
     assert found.value == pytest.approx(30, rel=0.05)
     assert "though nobody waits" in found.text.en
 

@@ -61,7 +61,7 @@ CAUSE = CauseEntry(
                     "They pile up in the batch: {batch_growing}",
                     "它们在批次中堆积：{batch_growing}",
                 ),
-                (Need("batch.growing"),),
+                (Need("batch.growing", 0.5),),
                 rejects=Text(
                     "a limit: seats and blocks are free",
                     "上限：席位与块都有空余",
