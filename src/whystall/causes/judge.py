@@ -65,7 +65,19 @@ def judge(
     notices = (*notices, Notice("trace_contradicts", disagree)) if disagree else notices
     entries = weighted_catalogue()
     weighed = weigh(Seen(evidence, scene.focus.kinds, scene.focus.hurts), entries, table().temperature)
-    costs = impact(scene)
+    return _diagnosis(scene, target, notices, evidence, entries, weighed)
+
+
+def _diagnosis(
+    scene: Scene,
+    target: str,
+    notices: tuple[Notice, ...],
+    evidence: dict[str, Evidence],
+    entries: dict[str, CauseEntry],
+    weighed: Weighed,
+) -> Diagnosis:
+    """What was weighed, as it is told: nothing is named where the window proves nothing."""
+    state, costs = scene.state, impact(scene)
     short = unproven(scene, costs)
     verdict = weighed.verdict if short is None else "unknown"
     causes = () if short is not None else tuple(_cause(scene, entries[n], weighed, evidence) for n in weighed.named)

@@ -93,11 +93,16 @@ def diagnose(
         finding = redacted(finding)
     unkept = _kept(finding.diagnosis, store_path(store, asked.settings), output.lang) if keep else None
     finding = msgspec.structs.replace(finding, diagnosis=explainer.diagnosis(finding.diagnosis, output.lang))
-    if output.file is not None:  # the answer itself is seen at once, and stands where the file cannot be written
+    _write(finding, output, verbose)
+    return EXIT_CODES[finding.diagnosis.verdict] if unkept is None else unkept.exit_code
+
+
+def _write(finding: Finding, output: Output, verbose: bool) -> None:
+    """The report; of one that goes to a file the answer is seen at once, and stands where the file cannot be written."""
+    if output.file is not None:
         click.echo(brief(finding.diagnosis, output.lang), nl=False, err=True)
     whole = verbose or output.file is not None
     output.write(render(finding, output.format, output.lang, output.width, output.colour, all_evidence=whole))
-    return EXIT_CODES[finding.diagnosis.verdict] if unkept is None else unkept.exit_code
 
 
 def _kept(diagnosis: Diagnosis, path: Path, lang: str) -> WhystallError | None:

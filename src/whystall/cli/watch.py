@@ -89,7 +89,6 @@ def watch(
     change and close. Exits 1 where one is open in the end, 0 where none is. With --check it exits 3 where something does
     not answer or cannot be read.
     """
-    tongue = language(lang, asked.settings.lang)
     settings = asked.settings.watch
     # One look needs no interface, and the daemon that runs beside it may have the port.
     host, port = listening(listen or ("off" if once else settings.listen or DEFAULT_LISTEN))
@@ -104,17 +103,20 @@ def watch(
         store=None if once and store is None else store or default_place(settings),
         cases=None if once else store_path(None, asked.settings),
         settings=settings,
-        lang=tongue,
+        lang=language(lang, asked.settings.lang),
         reload=lambda: _reloaded(asked, targets),
     )
     if check:
         return _checked(plan, json_)
-    log = Log("json" if log_format == "json" else "text", log_level)
+    return _run(plan, Log("json" if log_format == "json" else "text", log_level), json_)
 
-    greet = _greeter(tongue, len(plan.targets), plan.seconds)
-    if not host:
+
+def _run(plan: Plan, log: Log, json_: bool) -> int:
+    """Watch to the end; 1 where an incident is open then."""
+    greet = _greeter(plan.lang, len(plan.targets), plan.seconds)
+    if not plan.host:
         greet("")
-    watcher = asyncio.run(run_daemon(plan, log, [_teller(tongue, json_)], greet))
+    watcher = asyncio.run(run_daemon(plan, log, [_teller(plan.lang, json_)], greet))
     return 1 if any(incident.state == "open" for incident in watcher.lookout.open_incidents()) else 0
 
 

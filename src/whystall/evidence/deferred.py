@@ -27,9 +27,8 @@ def deferred(scene: Scene) -> Iterator[Evidence]:
             text = Text("no request is set aside for something else than capacity", "没有请求因容量以外的原因被搁置")
         strength = ramp(share, level("binds_share"), 2 * level("binds_share")) if waiting > 0 else -0.5
         yield scene.evidence("queue.deferred", share, "ratio", strength, text.format(share=share))
-        if (
-            strength > 0
-        ):  # of causes that are short of capacity only a wait for something else is a sign, not its absence
+        # Of causes that are short of capacity only a wait for something else is a sign, not its absence.
+        if strength > 0:
             yield scene.evidence("wait.aside", share, "ratio", strength, text.format(share=share))
     lora = state.configuration.lora
     if lora is not None:

@@ -31,12 +31,15 @@ def after_restart(state: EngineState) -> SeriesTable | None:
         return None
     broken = np.flatnonzero(~state.valid)
     first = int(broken[-1]) + 1 if len(broken) else 0
-    return SeriesTable(table.times[first:], table.keys, table.values[:, first:]) if first else table
+    return _from(table, first)
 
 
 def from_on(table: SeriesTable, moment: float) -> SeriesTable:
     """The part from ``moment`` (unix seconds) on."""
-    first = int(np.searchsorted(table.times, moment - 1e-6))
+    return _from(table, int(np.searchsorted(table.times, moment - 1e-6)))
+
+
+def _from(table: SeriesTable, first: int) -> SeriesTable:
     return SeriesTable(table.times[first:], table.keys, table.values[:, first:]) if first else table
 
 
