@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from contextlib import AsyncExitStack
 from typing import Any
 
 import msgspec
 import numpy as np
 
-from whystall.errors import NotMetrics, UsageError
+from whystall.errors import UsageError
 from whystall.model.recording import InputWarning, Recording, SeriesTable, SpanRow
 from whystall.model.text import Text
-from whystall.sources.hardware.columns import gpu_of, host_of
+from whystall.sources.hardware.columns import gpu_of, host_of, not_hardware
 from whystall.sources.hardware.dcgm import xid_lines
 from whystall.sources.live.access import Access
 from whystall.sources.live.address import Address
 from whystall.sources.live.page_watch import watch_page
-from whystall.sources.tracing.grpc_receiver import otlp_grpc
 from whystall.sources.tracing.query import jaeger_spans, zipkin_spans
-from whystall.sources.tracing.receiver import SpanBox, otlp_http
+from whystall.sources.tracing.receive import receive
+from whystall.sources.tracing.receiver import SpanBox
 
-_GRPC = "grpc://"
 _NO_SPANS = Text(
     "no request span came to {listen} ({exports} exports, {refused} refused)",
     "{listen} 没有收到请求 span（{exports} 次上报，{refused} 次被拒绝）",
@@ -74,19 +73,6 @@ async def _listen(stack: AsyncExitStack, listen: str, box: SpanBox, looking: Cor
     except UsageError:
         looking.close()
         raise
-
-
-def receive(listen: str, box: SpanBox) -> AbstractAsyncContextManager[int]:
-    """A receiver at ``host:port`` or ``grpc://host:port``. Entering it raises UsageError where it cannot listen there."""
-    how = otlp_grpc if listen.startswith(_GRPC) else otlp_http
-    return how(listen.removeprefix(_GRPC).removeprefix("http://"), box)
-
-
-def not_hardware(url: str) -> NotMetrics:
-    """That an address is none of an exporter of GPUs or hosts."""
-    return NotMetrics(
-        f"{url} serves metrics, but neither DCGM's nor node_exporter's", "check the port: mostly 9400 and 9100"
-    )
 
 
 async def _exporter(url: str, access: Access, seconds: float, interval_s: float) -> SeriesTable:

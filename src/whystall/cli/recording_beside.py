@@ -16,7 +16,7 @@ from whystall.model.recording import LogLine, SeriesTable
 from whystall.sources.exposition import Page
 from whystall.sources.files.kernel_log import read_kernel_log
 from whystall.sources.hardware import dcgm, nodes
-from whystall.sources.hardware.columns import is_hardware
+from whystall.sources.hardware.columns import is_hardware, not_hardware
 from whystall.sources.live.access import Access
 from whystall.sources.live.address import Address
 from whystall.sources.live.clock import Clock
@@ -24,9 +24,10 @@ from whystall.sources.live.http import Session
 from whystall.sources.live.scraper import Scraper
 from whystall.sources.live.sink import Sink
 from whystall.sources.table import TableBuilder
+from whystall.sources.tracing.receive import receive
 from whystall.sources.tracing.receiver import SpanBox
 
-from .companions import Companions, not_hardware, receive
+from .companions import Companions
 
 _LEAST_S = 1.0  # exporters renew their figures every second at most
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 
 import msgspec
 import psutil
@@ -14,7 +13,7 @@ import psutil
 from whystall.errors import NotMetrics, UsageError, WhystallError
 from whystall.sources.files.kernel_log import KernelRing, is_kernel_ring, kernel_lines
 from whystall.sources.gpu import GpuRow
-from whystall.sources.hardware.columns import is_hardware
+from whystall.sources.hardware.columns import is_hardware, not_hardware
 from whystall.sources.host import HostRow
 from whystall.sources.live.access import Access
 from whystall.sources.live.address import Address, is_this_host
@@ -25,8 +24,8 @@ from whystall.sources.live.log_tail import LogTail
 from whystall.sources.live.scraper import SKIPPED, Scraper
 from whystall.sources.live.scrubber import mask_secrets
 from whystall.sources.live.sink import Row, Sink
-from whystall.sources.tracing.grpc_receiver import otlp_grpc
-from whystall.sources.tracing.receiver import SpanBox, otlp_http
+from whystall.sources.tracing.receive import receive
+from whystall.sources.tracing.receiver import SpanBox
 
 from .log import Log
 from .target import WatchTarget
@@ -35,7 +34,6 @@ from .witness import Witness
 
 EXPORTER_S = 10.0  # exporters renew their figures every second at most, DCGM's every 30 s by default
 AGAIN_S = 30.0  # what is away is asked for again
-_GRPC = "grpc://"
 
 
 class Witnessing:
@@ -141,7 +139,8 @@ class Witnessing:
             try:
                 async for scrape in scrapes:
                     if scrape.page is not None:
-                        _require_hardware(url, [key.name for key in scraper.parser.keys])
+                        if not is_hardware(key.name for key in scraper.parser.keys):
+                            raise not_hardware(url)
                         window.add(scrape.t, scrape.page, scraper.parser.keys)
                         self._answers(url)
                     elif scrape.error and scrape.error != SKIPPED:
@@ -151,18 +150,11 @@ class Witnessing:
 
     async def _receive(self) -> None:
         box = SpanBox()
-        async with self._listening(box):
+        async with receive(self._target.otlp_listen, box):
             while True:
                 self._answers(self._target.otlp_listen)
                 await asyncio.sleep(self._interval_s)
                 self._witness.spans.extend(box.take_out())
-
-    @asynccontextmanager
-    async def _listening(self, box: SpanBox) -> AsyncIterator[None]:
-        listen = self._target.otlp_listen
-        receive = otlp_grpc if listen.startswith(_GRPC) else otlp_http
-        async with receive(listen.removeprefix(_GRPC).removeprefix("http://"), box):
-            yield
 
     # -- the server's own host
 
@@ -197,10 +189,3 @@ class _Rows(Sink):
 
     def host(self, row: Row) -> None:
         self._witness.host_rows.append(msgspec.convert(row, HostRow))
-
-
-def _require_hardware(url: str, names: list[str]) -> None:
-    if not is_hardware(names):
-        raise NotMetrics(
-            f"{url} serves metrics, but neither DCGM's nor node_exporter's", "check the port: mostly 9400 and 9100"
-        )

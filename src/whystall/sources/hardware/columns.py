@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from whystall.errors import NotMetrics
 from whystall.model.recording import GpuColumns, HostColumns, SeriesTable
 from whystall.sources.gpu import GpuRow, gpu_columns
 from whystall.sources.host import HostRow, host_columns
@@ -40,6 +41,13 @@ def _on_one_grid(table: SeriesTable) -> SeriesTable:
             known = table.values[row, seen]
             values[row] = np.interp(times, table.times[seen], known, left=np.nan, right=np.nan)
     return SeriesTable(times, table.keys, values)
+
+
+def not_hardware(url: str) -> NotMetrics:
+    """That an address is none of an exporter of GPUs or hosts."""
+    return NotMetrics(
+        f"{url} serves metrics, but neither DCGM's nor node_exporter's", "check the port: mostly 9400 and 9100"
+    )
 
 
 def is_hardware(names: Iterable[str]) -> bool:

@@ -54,6 +54,12 @@ class Partial(Sink):
     def log(self, chunk: bytes) -> None:
         self._to.log(chunk)
 
+    def spans(self, rows: list[SpanRow]) -> None:
+        self._to.spans(rows)
+
+    def kernel(self, lines: list[LogLine]) -> None:
+        self._to.kernel(lines)
+
     def gpu(self, rows: list[Row]) -> None:
         if self._gpu:
             self._to.gpu(rows)
