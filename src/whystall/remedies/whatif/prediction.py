@@ -22,7 +22,7 @@ from .express import Expressed, expressed
 from .play import DRAWS, Figures, draws_of, runs
 from .subject import Subject, subject_of
 from .variant import Draw, Variant
-from .verdict import EFFECT, advice, binds_next, judged, metrics_of, off_by, reason, sampled
+from .verdict import EFFECT, advice, binds_next, catches_up, judged, metrics_of, off_by, reason, sampled
 
 MOST_PREDICTED = 4  # of a diagnosis' remedies: those that come first in its own order
 _FAR = 1.5  # times what the steps had that were seen
@@ -105,7 +105,8 @@ def _prediction(stage: Stage, asked: WhatIfAsked, variant: Variant, changed: tup
     subject, used = stage.subject, stage.subject.machine.used
     off = off_by(subject.now, stage.baseline)
     samples = sampled(subject.now, stage.baseline, changed, used.error_ratio, variant.spread)
-    p_meets, p_harm, harmed = judged(samples, subject.slo)
+    caught_up = catches_up(stage.baseline, changed, variant.replicas)
+    p_meets, p_harm, harmed = judged(samples, subject.slo, caught_up=caught_up)
     profile = subject.machine.profile
     knee = profile.floor_s / profile.token_s if profile.token_s > 0 else math.inf
     table = subject.table

@@ -58,6 +58,7 @@ MARGIN: dict[Metric, float] = {**EFFECT, "tokens_per_s": 0.05, "goodput": 0.05}
 # Below this nobody feels it (DESIGN, SLO), so it is neither harm nor gain. End to end: a change by that much.
 FELT_S: dict[Metric, float] = {"ttft_mean": 0.2, "ttft_p95": 0.2, "itl_mean": 0.025, "itl_p95": 0.025}
 FELT_E2E_S = 0.2
+_AT_ONCE = 0.01  # of the time with a queue: a request waits for the running step, and no longer
 PAUSE_S = 0.2  # a gap between tokens that is a wait of its own (whystall.trials.price)
 
 
@@ -164,8 +165,13 @@ def metrics_of(now: Mapping[Metric, float], samples: Mapping[Metric, Samples]) -
     return tuple(found)
 
 
-def judged(samples: Mapping[Metric, Samples], slo: Slo | None) -> tuple[float, float, tuple[Metric, ...]]:
-    """P(something that is felt gets better by the least effect), P(some guard gets worse), and which guards may."""
+def judged(
+    samples: Mapping[Metric, Samples], slo: Slo | None, *, caught_up: bool = False
+) -> tuple[float, float, tuple[Metric, ...]]:
+    """P(something that is felt gets better by the least effect), P(some guard gets worse), and which guards may.
+
+    ``caught_up`` (see :func:`catches_up`): fewer tokens in the window are then no harm.
+    """
     meets: list[NDArray[np.bool_]] = []
     harms: dict[Metric, NDArray[np.bool_]] = {}
     count = min((len(values.now) for values in samples.values()), default=0)
@@ -178,8 +184,21 @@ def judged(samples: Mapping[Metric, Samples], slo: Slo | None) -> tuple[float, f
         return 0.0, 0.0, ()
     price = _is_price(samples, count, slo)
     harms |= {metric: harms[metric] & ~price for metric in ("itl_mean", "itl_p95") if metric in harms}
+    if caught_up:
+        harms = {metric: harm for metric, harm in harms.items() if metric not in ("tokens_per_s", "goodput")}
     bad = tuple(metric for metric, harm in harms.items() if harm.mean() > RECOMMEND_HARM)
     return float(np.any(meets, axis=0).mean()), float(np.any(list(harms.values()), axis=0).mean()), bad
+
+
+def catches_up(baseline: Sequence[Figures], changed: Sequence[Figures], replicas: int) -> bool:
+    """Whether all that comes is served at once, with fewer inside than as it is, and no more of it is refused.
+
+    Then fewer tokens come in the window because those of the backlog came before it.
+    """
+    now = [float(np.median([getattr(f, name) for f in baseline])) for name in ("running_peak", "rejected_per_s")]
+    after = [float(np.median([getattr(f, name) for f in changed])) for name in ("running_peak", "rejected_per_s")]
+    at_once = float(np.median([f.queued for f in changed])) < _AT_ONCE
+    return at_once and replicas * after[0] < now[0] and after[1] <= now[1]
 
 
 def _is_price(samples: Mapping[Metric, Samples], count: int, slo: Slo | None) -> NDArray[np.bool_]:

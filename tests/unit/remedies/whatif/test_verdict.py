@@ -2,6 +2,7 @@
 
 import math
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from whystall.model.slo import Slo
 from whystall.remedies.whatif.model_error import ERRORS, spread
 from whystall.remedies.whatif.play import Figures
-from whystall.remedies.whatif.verdict import advice, binds_next, judged, metrics_of, off_by, reason, sampled
+from whystall.remedies.whatif.verdict import advice, binds_next, catches_up, judged, metrics_of, off_by, reason, sampled
 
 NOW = {"ttft_mean": 2.0, "ttft_p95": 4.0, "itl_mean": 0.02, "itl_p95": 0.03, "e2e_p95": 10.0, "tokens_per_s": 1000.0,
        "goodput": math.nan, "kv_headroom": 0.1, "preemptions": 0.0}  # fmt: skip
@@ -57,6 +58,28 @@ def test_a_worse_tail_is_harm_and_named():
     assert harm > 0.95
     assert "itl_p95" in harmed
     assert "ITL p95" in reason(1.0, harm, harmed).zh
+
+
+def holding(peak, **figures):
+    return [msgspec.structs.replace(run(**figures), running_peak=peak)] * 20
+
+
+def test_fewer_tokens_of_a_server_that_has_caught_up_are_no_harm():
+    found = samples(run(0.1, tokens_per_s=850.0))
+    assert judged(found, None)[2] == ("tokens_per_s",)
+    meets, harm, harmed = judged(found, None, caught_up=True)
+    assert (advice(meets, harm), harmed) == ("recommend", ())
+
+
+@pytest.mark.parametrize(
+    ("changed", "replicas"),
+    [(holding(40.0, queued=0.3), 1), (holding(40.0, rejected=2.0), 1), (holding(120.0), 1), (holding(60.0), 2)],
+    ids=["some wait", "some are refused", "more are inside", "more are inside of both"],
+)
+def test_who_has_not_caught_up(changed, replicas):
+    busy = holding(100.0, queued=0.5)
+    assert not catches_up(busy, changed, replicas)
+    assert catches_up(busy, holding(40.0), 2)
 
 
 def test_slower_tokens_of_requests_that_end_sooner_are_a_price_and_no_harm():
