@@ -43,7 +43,23 @@ def test_finds_fixes_and_proves_what_it_planted(tmp_path: Path, capsys: pytest.C
     told = (tmp_path / "page-postmortem.html").read_text()
     for part in ("KV cache too small", "WIN", FLAG):
         assert part in told
+    assert_shown(text)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["page-postmortem.html", "page.html"]
+
+
+NUMBER = re.compile(r"[\d.,]*\d")
+
+
+def assert_shown(text: str) -> None:
+    """README's transcript is what one sees: the same words, and figures that lie within a tenth (or 2) of those shown."""
+    readme = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
+    transcript = readme[readme.index("FIXED: kept:") :]
+    lines = [line for line in transcript[: transcript.index("\nPlanted ")].splitlines() if line.strip()]
+    seen = [line for line in text[text.index("FIXED: kept:") :].splitlines() if line.strip()]
+    for shown, line in zip(lines, seen, strict=False):
+        assert NUMBER.sub("#", shown) == NUMBER.sub("#", line)
+        for a, b in zip(NUMBER.findall(shown), NUMBER.findall(line), strict=True):
+            assert float(b.replace(",", "")) == pytest.approx(float(a.replace(",", "")), rel=0.1, abs=2), (shown, line)
 
 
 def test_finds_what_was_recorded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
