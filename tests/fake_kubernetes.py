@@ -1,161 +1,81 @@
-"""The part of a Kubernetes API server that a Deployment needs: JSON patches all or nothing, schemas, and a rollout."""
+"""An API server that takes no wrong path, query or token, with the pods that a test wants."""
 
 from __future__ import annotations
 
-import copy
-import json
-from typing import Any
+import re
 
 from aiohttp import web
 
-TOKEN = "kubernetes-token"
-NAMESPACE, NAME = "llm", "vllm"
-PATH = f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/{NAME}"
-PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
-READS_UNTIL_DONE = 3
+from servers import counter_page
+
+TOKEN = "pods-token"
+_PODS = "/api/v1/namespaces/llm/pods"
+_QUERY = {"limit", "labelSelector", "container", "limitBytes", "previous", "timestamps", "sinceTime", "tailLines"}
+DEPLOYMENT = {
+    "kind": "Deployment",
+    "metadata": {"name": "vllm", "namespace": "llm"},
+    "spec": {"selector": {"matchLabels": {"app": "vllm", "tier": "gpu"}}},
+}
 
 
-def deployment(**container: Any) -> dict[str, Any]:
-    labels = {"app": "vllm"}
+def pod(name, **more):
+    status = {"name": "engine", "restartCount": 0, "state": {"running": {}}} | more.pop("container_status", {})
+    engine = {
+        "name": "engine",
+        "image": "vllm/vllm-openai:v0.26.0",
+        "args": ["--model", "m", "--max-num-seqs", "4", "--port", "9001"],
+        "ports": [{"containerPort": 9001}],
+    }
     return {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": NAME, "namespace": NAMESPACE, "generation": 1, "labels": labels},
-        "spec": {
-            "replicas": 2,
-            "selector": {"matchLabels": labels},
-            "template": {
-                "metadata": {"labels": labels},
-                "spec": {"containers": [{"name": "proxy", "image": "p"}, {"name": "vllm", "image": "v", **container}]},
-            },
-        },
-        "status": {
-            "observedGeneration": 1,
-            "replicas": 2,
-            "updatedReplicas": 2,
-            "availableReplicas": 2,
-            "conditions": [{"type": "Progressing", "status": "True", "reason": "NewReplicaSetAvailable"}],
-        },
+        "metadata": {"name": name, "namespace": "llm"},
+        "spec": {"nodeName": "n1", "containers": [{"name": "proxy", "image": "envoy"}, engine]},
+        "status": {"phase": "Running", "containerStatuses": [status], **more},
     }
 
 
-class FakeKubernetes:
-    """``bad`` is a word that keeps a pod from becoming ready when it stands among the arguments."""
+class FakeApi:
+    """The paths of the API that a reader needs; anything else is 404, an unknown query or a wrong token an error."""
 
-    def __init__(self, first: dict[str, Any], bad: str = "--bad") -> None:
-        self.object = first
-        self.bad = bad
-        self.patches: list[list[dict[str, Any]]] = []
-        self.before_patch = lambda: None  # what somebody else does just before a patch comes
-        self._reads = 0
+    def __init__(self, *pods, events=()):
+        self.pods, self.events = pods, events
+        self.asked = []
+        self.instead = None
+        self.scrapes = 0
+        self.logs = {}
+        self.dead = set()  # pods that are listed and do not answer
 
-    async def handler(self, request: web.Request) -> web.Response:
+    async def handler(self, request):
+        self.asked.append(request.path_qs)
+        if self.instead is not None:
+            return self.instead()
         if request.headers.get("Authorization") != f"Bearer {TOKEN}":
-            return _status(401, "Unauthorized")
-        if request.path == PODS and request.method == "GET":
-            return self._pods(request)
-        if request.path != PATH:
-            return _status(404, f'deployments.apps "{request.path}" not found')
-        if request.method == "GET":
-            self._roll()
-            return web.json_response(self.object)
-        if request.method == "PATCH":
-            return await self._patch(request)
-        return _status(405, "method not allowed")
+            return status(401, "Unauthorized")
+        proxied = re.fullmatch(rf"{_PODS}/([a-z0-9-]+):(\d+)/proxy/(\w[\w/]*)", request.path)
+        if proxied:
+            return self.proxied(*proxied.groups())
+        if set(request.query) - _QUERY:
+            return status(400, f"unknown query {set(request.query)}")
+        if request.path == "/apis/apps/v1/namespaces/llm/deployments/vllm":
+            return web.json_response(DEPLOYMENT)
+        if request.path == _PODS:
+            if request.query.get("labelSelector", "app=vllm,tier=gpu") != "app=vllm,tier=gpu":
+                return status(400, "unable to parse requirement")
+            return web.json_response({"kind": "PodList", "items": list(self.pods)})
+        if request.path == "/api/v1/namespaces/llm/events":
+            return web.json_response({"kind": "EventList", "items": list(self.events)})
+        log = re.fullmatch(rf"{_PODS}/([a-z0-9-]+)/log", request.path)
+        if log and request.query.get("container") == "engine":
+            return web.Response(text=self.logs.get((log[1], "previous" in request.query), ""))
+        return status(404, f"the server could not find the requested resource {request.path}")
 
-    async def _patch(self, request: web.Request) -> web.Response:
-        if request.content_type != "application/json-patch+json":
-            return _status(415, f"the body of the request was in an unknown format: {request.content_type}")
-        self.before_patch()
-        operations = json.loads(await request.read())
-        wanted = copy.deepcopy(self.object)
-        for operation in operations:
-            try:
-                _apply(wanted, operation)
-            except (KeyError, IndexError, ValueError) as error:
-                return _status(422, f"the server rejected our request due to an error in our request: {error}")
-        wrong = _invalid(wanted)
-        if wrong:
-            return _status(422, wrong)
-        self.patches.append(operations)
-        if wanted["spec"] != self.object["spec"]:
-            wanted["metadata"]["generation"] += 1
-            self._reads = 0
-        self.object = wanted
-        return web.json_response(wanted)
-
-    def _roll(self) -> None:
-        """Each read sees the rollout a step on: not observed, half done, done or failed."""
-        status, generation = self.object["status"], self.object["metadata"]["generation"]
-        self._reads += 1
-        if self._reads == 2:
-            status["observedGeneration"] = generation
-            status["updatedReplicas"] = status["availableReplicas"] = 1
-            status["conditions"] = [{"type": "Progressing", "status": "True", "reason": "ReplicaSetUpdated"}]
-        if self._reads > READS_UNTIL_DONE:
-            bad = self.bad in json.dumps(self.object["spec"])
-            status["updatedReplicas"] = 2
-            status["availableReplicas"] = 1 if bad else 2
-            reason = "ProgressDeadlineExceeded" if bad else "NewReplicaSetAvailable"
-            status["conditions"] = [{"type": "Progressing", "reason": reason, "message": f"ReplicaSet {reason}"}]
-
-    def _pods(self, request: web.Request) -> web.Response:
-        assert request.query["labelSelector"] == "app=vllm"
-        ended = {"terminated": {"reason": "OOMKilled", "exitCode": 137}}
-        status = {"containerStatuses": [{"name": "vllm", "state": {}, "lastState": ended}]}
-        return web.json_response({"kind": "PodList", "items": [{"metadata": {"name": "vllm-1"}, "status": status}]})
-
-    @property
-    def container(self) -> dict[str, Any]:
-        found: dict[str, Any] = self.object["spec"]["template"]["spec"]["containers"][1]
-        return found
+    def proxied(self, name, port, path):
+        if name not in {one["metadata"]["name"] for one in self.pods} or port != "9001" or name in self.dead:
+            return status(503, f"error trying to reach service: dial tcp: {name}:{port}")
+        if path != "metrics":
+            raise web.HTTPNotFound
+        self.scrapes += 1
+        return web.Response(text=counter_page(10.0 * self.scrapes))
 
 
-def _apply(document: Any, operation: dict[str, Any]) -> None:
-    """RFC 6902."""
-    *way, last = (part.replace("~1", "/").replace("~0", "~") for part in operation["path"].split("/")[1:])
-    place = document
-    for part in way:
-        place = place[int(part)] if isinstance(place, list) else place[part]
-    key: Any = int(last) if isinstance(place, list) else last
-    kind = operation["op"]
-    if kind == "test":
-        if place[key] != operation["value"]:
-            raise ValueError(f"testing value {operation['path']} failed")
-    elif kind == "replace":
-        place[key]  # it must be there
-        place[key] = operation["value"]
-    elif kind == "add":
-        place[key] = operation["value"]
-    elif kind == "remove":
-        del place[key]
-    else:
-        raise ValueError(f"unknown operation {kind}")
-
-
-def _invalid(wanted: dict[str, Any]) -> str:
-    """What the API's schema refuses of a container, and of a strategy."""
-    strategy = wanted["spec"].get("strategy", {})
-    rolling = strategy.get("rollingUpdate", {})
-    if strategy.get("type", "RollingUpdate") not in ("RollingUpdate", "Recreate") or set(rolling) - {
-        "maxSurge",
-        "maxUnavailable",
-    }:
-        return "spec.strategy: Unsupported value"
-    if strategy.get("type") == "Recreate" and rolling:
-        return "spec.strategy.rollingUpdate: Forbidden: may not be specified when strategy `type` is 'Recreate'"
-    if rolling and not rolling.get("maxSurge") and not rolling.get("maxUnavailable"):
-        return "spec.strategy.rollingUpdate.maxUnavailable: Invalid value: may not be 0 when `maxSurge` is 0"
-    for container in wanted["spec"]["template"]["spec"]["containers"]:
-        extra = set(container) - {"name", "image", "command", "args", "env", "resources", "ports"}
-        if extra:
-            return f"strict decoding error: unknown field {extra}"
-        for field in ("command", "args"):
-            words = container.get(field, [])
-            if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-                return f"spec.template.spec.containers.{field}: must be a list of strings"
-    return ""
-
-
-def _status(code: int, message: str) -> web.Response:
+def status(code, message):
     return web.json_response({"kind": "Status", "status": "Failure", "code": code, "message": message}, status=code)

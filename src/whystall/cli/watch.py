@@ -85,7 +85,8 @@ def watch(
 ) -> int:
     """Watch servers, and tell you when one stalls.
 
-    TARGETS are addresses or names from whystall.toml; without any, all that stand there. Prints incidents as they open,
+    TARGETS are addresses (a server, prometheus+http://, k8s://namespace/deployment, ray+http://) or names from
+    whystall.toml; without any, all that stand there. Prints incidents as they open,
     change and close. Exits 1 where one is open in the end, 0 where none is. With --check it exits 3 where something does
     not answer or cannot be read.
     """

@@ -23,6 +23,7 @@ FAST_BURN = 14.4  # uses up a month's allowance in two days: what pages somebody
 _BEGAN = Text("it began", "开始")
 _CAUSE = Text("now: {headline}", "现在：{headline}")
 _RECOVERED = Text("recovered after {minutes}", "{minutes}后恢复")
+_ENDED = Text("it is not there any more; seen for {minutes}", "该引擎已不存在；持续{minutes}")
 _BURNS = Text("{promise} burns {times:.0f} times as fast as promised", "{promise} 的消耗速度是承诺的 {times:.0f} 倍")
 _LOOKS = Text("not found yet", "尚未找到")
 
@@ -88,6 +89,10 @@ class Course:
     def end(self, at: float) -> list[Happening]:
         """What was open is over, without a look: whoever it depended on is back."""
         return [self._close(Look(at), at)] if self.incident is not None else []
+
+    def leave(self, at: float) -> list[Happening]:
+        """What was open is over because the engine is no more: scaled down, or another took its place."""
+        return [self._close(Look(at), at, _ENDED)] if self.incident is not None else []
 
     # -- opening
 
@@ -213,10 +218,10 @@ class Course:
         onset = named.causes[0].onset
         return onset is not None and onset.low > FRESH_S
 
-    def _close(self, look: Look, recovered: float) -> Happening:
+    def _close(self, look: Look, recovered: float, said: Text = _RECOVERED) -> Happening:
         assert self.incident is not None
         recovered = max(recovered, self.incident.since)
-        text = _RECOVERED.format(minutes=_minutes(recovered - self.incident.since))
+        text = said.format(minutes=_minutes(recovered - self.incident.since))
         closed = msgspec.structs.replace(
             self.incident,
             state="recovered",

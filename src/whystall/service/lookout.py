@@ -51,6 +51,12 @@ class Lookout:
         engines = server.engines.values() if server is not None else ()
         return [happening for engine in engines for happening in engine.course.end(at)]
 
+    def gone(self, name: str, at: float) -> list[Happening]:
+        """``name`` is no more, and nobody expects it to answer: what was open of it is over."""
+        server = self.servers.pop(name, None)
+        engines = server.engines.values() if server is not None else ()
+        return [happening for engine in engines for happening in engine.course.leave(at)]
+
     def looked(self, job: Job, looked: Looked) -> list[Happening]:
         """A job came back: what became of each engine's incident."""
         server = self.servers.get(job.server)

@@ -14,7 +14,7 @@ from whystall.errors import TooLittleData, WhystallError
 from whystall.model.recording import Recording, SeriesKey
 from whystall.sources.exposition import Page
 from whystall.sources.prometheus.question import parse_question
-from whystall.sources.prometheus.reader import read_prometheus
+from whystall.sources.prometheus.reader import dropped, read_prometheus
 
 from .scraping import JITTER, LONGEST_PAUSE_S, Taker
 from .target import WatchTarget, short_name
@@ -26,10 +26,11 @@ SILENT_S = 60.0  # an instance without samples for that long, which four scrapes
 class _Instance:
     """What was taken of one instance so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, instance: str) -> None:
         self.keys: list[SeriesKey] = []
         self.place: dict[SeriesKey, int] = {}
         self.last = float("-inf")
+        self.instance = instance
 
     def ids(self, keys: tuple[SeriesKey, ...]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
         for key in keys:
@@ -83,7 +84,7 @@ class Polling:
         self._taker.back(self._target.name, now)
         for instance, recording in found.items():
             self._take(instance, recording)
-        self._silent(now)
+        await self._silent(now)
 
     def name(self, instance: str) -> str:
         """Under which an instance is watched."""
@@ -92,7 +93,7 @@ class Polling:
     def _take(self, instance: str, recording: Recording) -> None:
         name = self.name(instance)
         if name not in self._known:
-            self._known[name] = _Instance()
+            self._known[name] = _Instance(instance)
             text = f"{self._question.address.base} {instance}"
             self._taker.found(name, msgspec.structs.replace(self._target, name=name, target=text))
         self._taker.told(name, recording)
@@ -105,7 +106,19 @@ class Polling:
         if len(table.times):
             known.last = max(known.last, float(table.times[-1]))
 
-    def _silent(self, now: float) -> None:
-        for name, known in self._known.items():
-            if now - known.last > SILENT_S:
+    async def _silent(self, now: float) -> None:
+        """Who has no new samples gives no page, or is no more."""
+        silent = [name for name, known in self._known.items() if now - known.last > SILENT_S]
+        gone = await self._dropped({self._known[name].instance for name in silent}, now) if silent else set()
+        for name in silent:
+            if self._known[name].instance in gone:
+                del self._known[name]
+                self._taker.gone(name, now)
+            else:
                 self._taker.failed(name, now, "NoSamples", "Prometheus has no new samples of it")
+
+    async def _dropped(self, instances: set[str], now: float) -> set[str]:
+        try:
+            return await dropped(self._question, instances, now, self._target.access)
+        except WhystallError:  # without an answer nobody is said to be gone
+            return set()

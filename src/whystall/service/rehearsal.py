@@ -11,26 +11,35 @@ from pathlib import Path
 from whystall import __version__
 from whystall.errors import WhystallError
 from whystall.model.checkup import Check, Checkup
+from whystall.model.recording import Recording
 from whystall.model.text import Text
 from whystall.sources.checkup.reachable import reachable
 from whystall.sources.files.kernel_log import KernelRing, is_kernel_ring
 from whystall.sources.hardware.columns import is_hardware
+from whystall.sources.kubernetes.question import is_kubernetes, parse_kubernetes
+from whystall.sources.kubernetes.reader import read_kubernetes
 from whystall.sources.live.access import Access
 from whystall.sources.live.address import Address
 from whystall.sources.live.http import Session
 from whystall.sources.live.log_tail import LogTail
 from whystall.sources.live.page_watch import watch_page
-from whystall.sources.prometheus.question import is_question, parse_question
+from whystall.sources.prometheus.question import parse_question
 from whystall.sources.prometheus.reader import read_prometheus
+from whystall.sources.ray.question import is_ray, parse_ray, ray_token
+from whystall.sources.ray.reader import read_ray
 from whystall.sources.tracing.receiver import parse_listen
 
 from .daemon import Plan
+from .discovery import discovers
 from .guard import require_token
 from .settings import NoticeSettings
 from .target import WatchTarget
 
 _AT_ONCE = 64
 _ENGINES = Text("{count} engines: {names}", "{count} 个引擎：{names}")
+_MUTE = Text(
+    "{count} engines give no page: {names}; those that do: {fine}", "{count} 个引擎没有指标页：{names}；正常的：{fine}"
+)
 _FOLLOWED = Text("can be followed", "可以跟踪")
 _SENT = Text("not sent; address and keys are there", "未发送；地址和密钥已就绪")
 _NO_EXPORTER = Text(
@@ -62,15 +71,31 @@ async def rehearse(plan: Plan) -> Checkup:
 
 async def _page(target: WatchTarget) -> Check:
     try:
-        if is_question(target.target):
-            found = await read_prometheus(parse_question(target.target), 60.0, target.access, target.name)
-            names = ", ".join(sorted(found)[:5])
-            return Check(target.name, "ok", _ENGINES.format(count=len(found), names=names))
+        if discovers(target.target):
+            return _several(target.name, await _members(target))
         async with Session(Address.parse(target.target), target.access) as session:
             page = (await reachable(session)).checks[0]
         return Check(target.name, page.state, page.text, page.how)
     except WhystallError as error:
         return _failed(target.name, error)
+
+
+async def _members(target: WatchTarget) -> dict[str, Recording]:
+    """Each engine behind a target that tells of several, read once."""
+    text, access, name = target.target, target.access, target.name
+    if is_kubernetes(text):
+        return await read_kubernetes(parse_kubernetes(text), 0.0, 1.0, access, name)
+    if is_ray(text):
+        return await read_ray(parse_ray(text), 0.0, 1.0, access.or_token(ray_token()), name)
+    return await read_prometheus(parse_question(text), 60.0, access, name)
+
+
+def _several(target: str, found: dict[str, Recording]) -> Check:
+    mute = [name for name, one in sorted(found.items()) if not len(one.metrics.times)]
+    names = ", ".join(sorted(set(found) - set(mute))[:5])
+    if mute:
+        return Check(target, "failed", _MUTE.format(count=len(mute), names=", ".join(mute[:5]), fine=names or "-"))
+    return Check(target, "ok", _ENGINES.format(count=len(found), names=names))
 
 
 async def _exporter(url: str, target: WatchTarget) -> Check:

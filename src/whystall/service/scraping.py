@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Protocol
 
 from whystall.errors import WhystallError
@@ -38,6 +38,12 @@ class Taker(Protocol):
     def back(self, name: str, t: float) -> None: ...
 
     def told(self, name: str, recording: Recording) -> None: ...
+
+    def logged(self, name: str, chunk: bytes, t: float) -> None: ...
+
+    def gone(self, name: str, t: float) -> None: ...
+
+    def only(self, target: str, members: Collection[str], t: float) -> None: ...
 
 
 class Scraping:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Collection, Coroutine, Sequence
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -16,16 +16,16 @@ from whystall.model.recording import Recording, SeriesKey
 from whystall.sources.exposition import Page
 from whystall.sources.live.clock import Clock
 from whystall.sources.live.facts import ServerFacts
-from whystall.sources.prometheus.question import is_question
 
 from .case_keeping import keep_case
+from .course import Course
+from .discovery import discovers, discovery
 from .events import Event, Events
 from .keeper import Keeper
 from .ledger import Ledger
 from .log import Log
 from .look import Job
 from .lookout import Lookout
-from .polling import Polling
 from .scraping import Scraping
 from .server import EngineSeen, Watching
 from .silence import Silence, silenced
@@ -81,7 +81,7 @@ class Watcher:
         for name in [name for name, target in self._targets.items() if wanted.get(name) != target]:
             self._loops.pop(name).cancel()
             children = [one for one in self.lookout.servers if one.startswith(f"{name}~")]
-            for one in (name, *(children if is_question(self._targets[name].target) else ())):
+            for one in (name, *(children if discovers(self._targets[name].target) else ())):
                 self.lookout.leave(one)
             del self._targets[name]
             self._log.info("left", target=name)
@@ -91,7 +91,7 @@ class Watcher:
 
     def _begin(self, target: WatchTarget) -> None:
         self._targets[target.name] = target
-        if not is_question(target.target):
+        if not discovers(target.target):
             self.found(target.name, target)
         self._loops[target.name] = asyncio.create_task(self._loop(target))
         self._log.info("watching", target=target.name)
@@ -102,15 +102,15 @@ class Watcher:
         if self._keeper is not None:
             server.remember(self._keeper.recent(name, time.time(), self.how.window_s))
         own = self._targets.get(name)
-        asked = own is not None and is_question(own.target)  # its instances are servers of their own
+        several = own is not None and discovers(own.target)  # its members are servers of their own
         for incident in self.ledger.open():
-            if incident.engine_id == name or (not asked and incident.engine_id.startswith(f"{name}~")):
+            if incident.engine_id == name or (not several and incident.engine_id.startswith(f"{name}~")):
                 server.resume(incident)
 
     async def _loop(self, target: WatchTarget) -> None:
         try:
-            if is_question(target.target):
-                await Polling(target, self.how.interval_s, self.how.window_s, self).run()
+            if discovers(target.target):
+                await discovery(target, self.how, self).run()
             await self._read(target)
         except WhystallError as error:  # an address or a certificate that can never do
             self.failed(target.name, time.time(), type(error).__name__, error.message)
@@ -172,6 +172,28 @@ class Watcher:
                 self._keeper.fail(name, t, error)
             tell("scrape failed", target=name, error=error, why=text)
             self._start(self.lookout.fail(name, t, error, text))
+
+    def gone(self, name: str, t: float) -> None:
+        """``name`` is no more: scaled down, or another took its place."""
+        self._log.info("ended", target=name)
+        for happening in self.lookout.gone(name, t):
+            self._tell(happening)
+
+    def only(self, target: str, members: Collection[str], t: float) -> None:
+        """``members`` are all the servers that stand behind ``target`` now; of whoever else stood there nothing is open."""
+        for name in [name for name in self.lookout.servers if name.startswith(f"{target}~") and name not in members]:
+            self.gone(name, t)
+        for incident in self.ledger.open():  # of a member that ended while nobody watched
+            if incident.engine_id.startswith(f"{target}~") and not _is_of(incident.engine_id, members):
+                course = Course(incident.engine_id, incident.target, incident.engine)
+                course.incident = incident
+                for happening in course.leave(t):
+                    self._tell(happening)
+
+    def logged(self, name: str, chunk: bytes, t: float) -> None:
+        """Lines of the log of ``name``, the last of them written at ``t``."""
+        if name in self.lookout.servers:
+            self.lookout.servers[name].witness.log.take(chunk, t)
 
     def told(self, name: str, recording: Recording) -> None:
         """What a Prometheus knows of ``name`` beside its page."""
@@ -252,3 +274,7 @@ class Watcher:
         if found is not None and found[1].course.incident is not None and not incident.ended:
             found[1].course.incident = incident
         return incident
+
+
+def _is_of(engine_id: str, names: Collection[str]) -> bool:
+    return any(engine_id == name or engine_id.startswith(f"{name}~") for name in names)

@@ -17,6 +17,7 @@ class Taken:
         self.failures: list[tuple[str, str, str]] = []
         self.found_: list[str] = []
         self.backs = 0
+        self.gone_: list[str] = []
 
     def page(self, name, t, page, keys) -> None:
         self.pages.append((name, t, len(page.ids)))
@@ -34,6 +35,9 @@ class Taken:
 
     def back(self, name, t) -> None:
         self.backs += 1
+
+    def gone(self, name, t) -> None:
+        self.gone_.append(name)
 
 
 def body(*samples: tuple[str, float]) -> str:
@@ -81,6 +85,34 @@ async def test_an_instance_without_new_samples_gives_no_page():
             await poll.once()
     assert taken.failures
     assert {(name, error) for name, error, _ in taken.failures} == {("prom~a-1", "NoSamples")}
+
+
+async def test_an_instance_whose_target_left_the_discovery_is_over_and_one_that_fails_is_not():
+    """Prometheus marks the ``up`` of a target that it scrapes no more; that of one that fails is there, and 0."""
+    samples = json.loads(body(("a:1", 990.0), ("b:1", 990.0)))
+    up = [{"metric": {"__name__": "up", "instance": name}, "values": [[990.0, "0"]]} for name in ("a:1", "b:1")]
+
+    async def handler(request: web.Request) -> web.Response:
+        query = request.query["query"]
+        if query == 'up{job="v"}':
+            found = {"resultType": "vector", "result": [{"metric": up[1]["metric"], "value": [990.0, "0"]}]}
+        elif query.startswith("up{"):
+            found = {"resultType": "matrix", "result": up}
+        else:
+            found = samples["data"]
+        return web.json_response({"status": "success", "data": found})
+
+    now = 1000.0
+    async with http_server(handler) as url:
+        taken = Taken()
+        poll = Polling(WatchTarget("prom", f"prometheus+{url}?job=v"), 15.0, 300.0, taken, now=lambda: now)
+        await poll.once()
+        now += SILENT_S + 60
+        samples["data"]["result"] = []
+        await poll.once()
+        await poll.once()
+    assert taken.gone_ == ["prom~a-1"]
+    assert [name for name, _, _ in taken.failures] == ["prom~b-1"] * 2
 
 
 @pytest.mark.parametrize(

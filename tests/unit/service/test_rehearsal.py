@@ -6,12 +6,15 @@ from pathlib import Path
 from aiohttp import web
 
 from emulated import emulator
-from servers import http_server
+from fake_kubernetes import TOKEN, FakeApi, pod
+from fake_ray import FakeRay, ray_page, serve
+from servers import counter_page, http_server
 from whystall.cli import run
 from whystall.service.daemon import Plan
 from whystall.service.rehearsal import rehearse
 from whystall.service.settings import NoticeSettings, WatchSettings
 from whystall.service.target import WatchTarget
+from whystall.sources.live.access import Access
 
 
 async def states(plan: Plan) -> dict[str, tuple[str, str]]:
@@ -53,6 +56,34 @@ async def test_a_prometheus_is_asked_for_its_engines(tmp_path: Path) -> None:
         found = await states(Plan((WatchTarget("prom", f"prometheus+{url}?job=v"),), host=""))
     assert found["prom"][0] == "failed"
     assert "no series of a vLLM server" in found["prom"][1]
+
+
+async def test_a_deployment_is_asked_for_its_pods() -> None:
+    api = FakeApi(pod("vllm-a"), pod("vllm-b"))
+    api.logs["vllm-b", False] = "ERROR EngineCore failed to start."
+    async with http_server(api.handler) as base:
+        right = WatchTarget("k8s", f"k8s://llm/vllm?api={base}", Access(token=TOKEN))
+        fine = await states(Plan((right,), host=""))
+        api.dead.add("vllm-b")
+        half = await states(Plan((right,), host=""))
+        wrong = await states(Plan((WatchTarget("k8s", right.target),), host=""))
+    assert fine["k8s"] == ("ok", "2 engines: vllm-a, vllm-b")
+    assert half["k8s"] == ("failed", "1 engines give no page: vllm-b; those that do: vllm-a")
+    assert "answered 401" in wrong["k8s"][1]
+
+
+async def test_a_ray_cluster_is_asked_for_its_replicas(shared: Path) -> None:
+    async def page(_request: web.Request) -> web.Response:
+        return web.Response(text=ray_page(counter_page(10.0), "r1"))
+
+    async with http_server(page) as node:
+        ray = FakeRay(shared / "samples" / "ray-2.60", [node.removeprefix("http://")], token="t")
+        ray.answers["/api/serve/applications/"] = serve("LLM:m", ["r1"])
+        async with http_server(ray.handler) as base:
+            fine = await states(Plan((WatchTarget("ray", f"ray+{base}", Access(token="t")),), host=""))
+            wrong = await states(Plan((WatchTarget("ray", f"ray+{base}"),), host=""))
+    assert fine["ray"] == ("ok", "1 engines: llm/LLM:m r1")
+    assert "wants a token" in wrong["ray"][1]
 
 
 def test_the_verb_says_what_does_not_answer(tmp_path: Path, capsys) -> None:

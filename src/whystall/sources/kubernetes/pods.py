@@ -23,12 +23,16 @@ _TROUBLES = (
     "ContainerCannotRun",
     "Evicted",
 )
+_OVER = ("Succeeded", "Failed")  # an evicted pod stays in the list for long; another takes its place
 _DEFAULT_PORT = 8000
 _STATE = Text("pod {pod}: {what}", "Pod {pod}：{what}")
 
 
 class Pod(msgspec.Struct, frozen=True):
-    """One pod and the container of its engine. ``restarts`` are that container's."""
+    """One pod and the container of its engine. ``restarts`` are that container's.
+
+    ``ready`` is whether its probe has let requests in, ``ending`` whether it was told to go or is over.
+    """
 
     name: str
     node: str
@@ -37,6 +41,8 @@ class Pod(msgspec.Struct, frozen=True):
     argv: tuple[str, ...]
     port: int
     restarts: int
+    ready: bool = False
+    ending: bool = False
     warnings: tuple[InputWarning, ...] = ()
     lines: tuple[LogLine, ...] = ()
 
@@ -85,6 +91,8 @@ def _pod(item: dict[str, Any], container: dict[str, Any], port: int) -> Pod:
         argv=argv,
         port=port or _port(container, argv),
         restarts=restarts if isinstance(restarts, int) else 0,
+        ready=_at(item, "status", "phase") == "Running" and status.get("ready") is not False,
+        ending=bool(_at(item, "metadata", "deletionTimestamp")) or _at(item, "status", "phase") in _OVER,
         warnings=tuple(_troubles(name, item, status)),
         lines=tuple(_killed(name, status)),
     )

@@ -27,7 +27,7 @@ from .question import PodQuestion
 
 _LIMIT = 32 * 1024 * 1024
 _LOG_BYTES = 8 * 1024 * 1024
-_MOST_PODS = 64
+MOST_PODS = 64
 _OK, _MISSING = 200, 404
 _RIGHTS = "the account needs get on deployments, pods, pods/proxy, pods/log and list on events in this namespace"
 _AWAY = Text("{pod} gave no page: {why}", "{pod} 没有给出指标页：{why}")
@@ -43,10 +43,10 @@ async def read_kubernetes(
     """
     with connection(question.api, question.context, access) as (address, own):
         async with Session(address, own) as session:
-            pods = await _pods(session, question)
-            events = _items(await _asked(session, f"{_space(question)}/events?limit=500"))
+            pods = await list_pods(session, question)
+            events = await list_events(session, question)
             spec = CollectSpec("", seconds, interval_s, own, beside=False)
-            seen = await asyncio.gather(*(_watch(session, question, pod, spec) for pod in pods[:_MOST_PODS]))
+            seen = await asyncio.gather(*(_watch(session, question, pod, spec) for pod in pods[:MOST_PODS]))
     told = event_warnings(events, {pod.name for pod in pods})
     states = tuple(warning for pod in pods for warning in pod.warnings)
     if not any(len(one.metrics.times) or one.log for one in seen):
@@ -60,7 +60,19 @@ async def read_kubernetes(
     }
 
 
-async def _pods(session: Session, question: PodQuestion) -> list[Pod]:
+async def list_events(session: Session, question: PodQuestion) -> list[Any]:
+    """The namespace's events as they are told. Raises as :func:`list_pods`."""
+    return _items(await _asked(session, f"{_space(question)}/events?limit=500"))
+
+
+def way_of(question: PodQuestion, pod: Pod) -> str:
+    """The pod's path at the API server; its page is at ``:PORT/proxy`` behind it, its log at ``/log``."""
+    return f"{_space(question)}/pods/{quote(pod.name, safe='')}"
+
+
+async def list_pods(session: Session, question: PodQuestion) -> list[Pod]:
+    """The pods that are asked for. Raises TooLittleData where there is none with an engine, UsageError for a Deployment
+    that is not there, AccessDenied, Unavailable and what the session raises."""
     path = f"{_space(question)}/pods?limit=500"
     if question.deployment:
         name = quote(question.deployment, safe="")
@@ -85,7 +97,7 @@ def _selector(deployment: dict[str, Any]) -> str:
 
 
 async def _watch(session: Session, question: PodQuestion, pod: Pod, spec: CollectSpec) -> Recording:
-    way = f"{_space(question)}/pods/{quote(pod.name, safe='')}"
+    way = way_of(question, pod)
     page = f"{session.address.base}{way}:{pod.port}/proxy"
     try:
         seen = await collect(msgspec.structs.replace(spec, target=page))

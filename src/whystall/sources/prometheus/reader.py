@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from urllib.parse import quote
 
 import msgspec
@@ -22,6 +23,7 @@ from .question import Question
 # A piece holds some hundred series of a server for this long; a Prometheus that finds it too much is asked for less.
 PIECE_S = 300.0
 _LEAST_PIECE_S = 15.0
+_LATELY_S = 600
 _DECODER = msgspec.json.Decoder(Answered)
 
 
@@ -53,6 +55,20 @@ async def read_prometheus(question: Question, seconds: float, access: Access, ta
     }
 
 
+async def dropped(question: Question, instances: Iterable[str], at: float, access: Access) -> set[str]:
+    """Those of ``instances`` that Prometheus scraped lately and does not any more: their targets are gone.
+
+    The ``up`` of a target that left the discovery is marked stale at once; that of one which only fails is 0. Raises as
+    :func:`read_prometheus`.
+    """
+    up = "up{" + question.matchers + "}"
+    async with Session(question.address, access) as session:
+        before = await _asked(session, f"{up}[{_LATELY_S}s]", at)
+        now = await _asked(session, up, at, "vector")
+    scraped = {one.metric.get("instance", "") for one in now}
+    return {one.metric.get("instance", "") for one in before} & set(instances) - scraped
+
+
 async def _whole(session: Session, selector: str, begin: float, end: float, samples: Samples) -> None:
     while begin < end - 1e-3:
         begin = await _piece(session, selector, begin, end, samples)
@@ -73,7 +89,7 @@ async def _piece(session: Session, selector: str, begin: float, end: float, samp
             return begin + piece
 
 
-async def _asked(session: Session, query: str, at: float) -> list[Series]:
+async def _asked(session: Session, query: str, at: float, kind: str = "matrix") -> list[Series]:
     answer = await session.get(f"/api/v1/query?query={quote(query, safe='')}&time={at:.3f}")
     where = session.address.base
     if answer.status in (401, 403):
@@ -83,7 +99,7 @@ async def _asked(session: Session, query: str, at: float) -> list[Series]:
         )
     told = _decoded(answer, where)
     if told.status == "success" and told.data is not None:
-        if told.data.result_type != "matrix":
+        if told.data.result_type != kind:
             raise NotMetrics(f"{where} answered with a {told.data.result_type[:20]} where samples were asked for")
         return told.data.result
     _refused(told, answer, where)

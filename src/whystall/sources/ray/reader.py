@@ -104,8 +104,13 @@ async def _look(target: str, access: Access, gate: asyncio.Semaphore) -> _Page:
         return await _watch(target, access, 0.0, 1.0)
 
 
+def is_page_address(target: str) -> bool:
+    """Whether what a discovery names is ``host:port`` and nothing else."""
+    return _PAGE.match(target) is not None
+
+
 async def _watch(target: str, access: Access, seconds: float, interval_s: float) -> _Page:
-    if not _PAGE.match(target):
+    if not is_page_address(target):
         return _Page(target[:80], error="NotAnAddress")
     try:
         return _Page(target, await watch_page(Address.parse(target), access, seconds, interval_s))

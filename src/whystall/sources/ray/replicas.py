@@ -16,7 +16,7 @@ _ADDED = frozenset(
 )
 _SCOPE = "otel_scope_"
 # Workers report every 10 s. Without a change for this long nothing was reported, or nothing happened.
-_SILENT_S = 25.0
+SILENT_REPORT_S = 25.0
 
 
 def engines_of(table: SeriesTable) -> dict[str, SeriesTable]:
@@ -30,7 +30,7 @@ def engines_of(table: SeriesTable) -> dict[str, SeriesTable]:
 
 def node_rows(table: SeriesTable) -> SeriesTable:
     """The series of the node itself, ``ray_node_*``."""
-    found = [row for row, key in enumerate(table.keys) if key.name.startswith("ray_node_")]
+    found = [row for row, key in enumerate(table.keys) if is_node_row(key)]
     return SeriesTable(table.times, tuple(table.keys[row] for row in found), table.values[found])
 
 
@@ -57,7 +57,7 @@ def _with_silence(changed: NDArray[np.int64], times: Floats) -> list[int]:
     changes = set(changed.tolist())
     kept = [int(changed[0])]
     for at in range(kept[0] + 1, len(times)):
-        if at in changes or times[at] - times[kept[-1]] >= _SILENT_S:
+        if at in changes or times[at] - times[kept[-1]] >= SILENT_REPORT_S:
             kept.append(at)
     return kept
 
@@ -65,6 +65,16 @@ def _with_silence(changed: NDArray[np.int64], times: Floats) -> list[int]:
 def report_interval(table: SeriesTable) -> float:
     """Seconds between reports, NaN where there are not two."""
     return float(np.median(np.diff(table.times))) if len(table.times) > 1 else float("nan")
+
+
+def engine_key(key: SeriesKey) -> tuple[str, SeriesKey] | None:
+    """The replica that a series of a node's page is of, and the series as on vLLM's own page; None for another series."""
+    return (_replica(key), _plain(key)) if _is_engine(key) else None
+
+
+def is_node_row(key: SeriesKey) -> bool:
+    """Whether it is of the node itself."""
+    return key.name.startswith("ray_node_")
 
 
 def _is_engine(key: SeriesKey) -> bool:

@@ -1,0 +1,36 @@
+"""Targets that are not a server but tell of several: a Prometheus, a Ray cluster, a Deployment."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from whystall.sources.kubernetes.question import is_kubernetes
+from whystall.sources.prometheus.question import is_question
+from whystall.sources.ray.question import is_ray
+
+from .pod_watching import PodWatching
+from .polling import Polling
+from .replica_watching import ReplicaWatching
+from .scraping import Taker
+from .server import Watching
+from .target import WatchTarget
+
+
+class Discovery(Protocol):
+    """The loop of one such target; it ends only when it is cancelled, or by an error that can never pass."""
+
+    async def run(self) -> None: ...
+
+
+def discovers(target: str) -> bool:
+    """Whether servers are found behind a target, each to be watched by itself under the target's name, ``~`` and its own."""
+    return is_question(target) or is_ray(target) or is_kubernetes(target)
+
+
+def discovery(target: WatchTarget, how: Watching, taker: Taker) -> Discovery:
+    """The loop for ``target``. Raises UsageError for one that cannot be read."""
+    if is_kubernetes(target.target):
+        return PodWatching(target, how.interval_s, taker)
+    if is_ray(target.target):
+        return ReplicaWatching(target, how.interval_s, taker)
+    return Polling(target, how.interval_s, how.window_s, taker)
