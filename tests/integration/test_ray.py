@@ -94,8 +94,12 @@ async def test_an_incident_through_rays_own_page(free_port: Callable[[], int]) -
         all_.enter_context(session(sys.executable, str(MIRROR), f"127.0.0.1:{gcs}", url, "LLM#abc"))
         await until(f"http://127.0.0.1:{metrics}/metrics", lambda text: "ray_vllm_num_requests_waiting{" in text)
         target = f"ray+{base}"
+        watch = ["watch", target, "--for", "75s", "--json", "--listen", "off", "--store", f"{folder}/watch.sqlite"]
+        watching = asyncio.create_task(asyncio.to_thread(whystall, *watch))
         found = await asyncio.to_thread(whystall, "diagnose", target, "--for", "30s", "--json")
         wrong = await asyncio.to_thread(whystall, "diagnose", target, "--for", "5s", "--json", token="wrong" * 8)
+        checked = await asyncio.to_thread(whystall, "watch", target, "--check", "--json")
+        watched = await watching
         trace = await asyncio.to_thread(whystall, "trace", target, "--json")
     told = json.loads(found.stdout)
     assert found.returncode == 1, told
@@ -105,6 +109,11 @@ async def test_an_incident_through_rays_own_page(free_port: Callable[[], int]) -
     assert "host" in told["coverage"]["signals"]
     assert wrong.returncode == 3
     assert "wants a token" in json.loads(wrong.stdout)["error"]
+    (opened, *_) = [json.loads(line)["incident"] for line in watched.stdout.splitlines()]
+    assert opened["engine_id"].endswith("~LLM-abc")
+    assert opened["causes"][0] == "seat_cap"
+    (reached, *_) = json.loads(checked.stdout)["reachable"]
+    assert (reached["state"], reached["text"]) == ("ok", "1 engine: LLM#abc")
     (file,) = json.loads(trace.stdout)["files"]
     assert file["format"] == "ray_tasks"
     assert "Replica.show" in {row["function"] for row in file["tasks"]["functions"]}

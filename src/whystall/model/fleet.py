@@ -77,6 +77,18 @@ class StoreState(msgspec.Struct, frozen=True):
     bytes: int = 0
 
 
+class OwnState(msgspec.Struct, frozen=True):
+    """Whether the watch itself comes to do its work. ``lag_s`` is how late its loop was at worst within the last minute,
+    ``late_s`` how long it was late within the last quarter of an hour, ``excused`` how many scrapes that ran out of time
+    were not held against their servers since it started; ``text`` says so, empty while it is in time."""
+
+    late: bool = False
+    lag_s: float = 0.0
+    late_s: float = 0.0
+    excused: int = 0
+    text: Text = msgspec.field(default_factory=lambda: Text(""))
+
+
 class Fleet(msgspec.Struct, frozen=True):
     """Everything that is watched, the worst first. ``at`` is unix seconds of whystall's own clock."""
 
@@ -85,6 +97,7 @@ class Fleet(msgspec.Struct, frozen=True):
     version: str
     engines: tuple[FleetEngine, ...]
     store: StoreState
+    own: OwnState = msgspec.field(default_factory=OwnState)
     schema: Literal["whystall.fleet/1"] = "whystall.fleet/1"
 
 

@@ -34,6 +34,7 @@ class Look(msgspec.Struct, frozen=True):
     ``unreachable`` is why there is no page, and ``lost_since`` since when; None where there is one.
     ``late``: tokens still come later than before the
     incident, which a last minute without a past to compare with cannot tell; ``felt``: and later than anybody reads.
+    ``late_s`` is how many seconds of the window the watch itself was late: they prove no loss.
     """
 
     at: float
@@ -45,6 +46,7 @@ class Look(msgspec.Struct, frozen=True):
     burn: tuple[Burn, ...] = ()
     late: bool = False
     felt: bool = False
+    late_s: float = 0.0
 
 
 def hurts(diagnosis: Diagnosis) -> bool:
@@ -109,7 +111,7 @@ class Course:
             return False
         impact, start = look.full.impact, look.full.window.start
         until = start + (impact.lost_until_s or 0.0)
-        return (impact.lost_s or 0.0) >= LASTS_S and until > self._suspected
+        return (impact.lost_s or 0.0) - look.late_s >= LASTS_S and until > self._suspected
 
     def _open(self, look: Look, kind: IncidentKind) -> Happening:
         self._pending = self._calm = self._other = self._warned = 0

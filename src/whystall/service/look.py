@@ -15,7 +15,10 @@ from whystall.model.timeline import Timeline
 
 
 class Job(msgspec.Struct, frozen=True):
-    """What to look at: the whole window, and its last minute where somebody must know whether it still hurts."""
+    """What to look at: the whole window, and its last minute where somebody must know whether it still hurts.
+
+    ``late_s`` is how many seconds of the window the watch itself was late.
+    """
 
     server: str
     at: float
@@ -23,6 +26,7 @@ class Job(msgspec.Struct, frozen=True):
     tail: Recording | None = None
     slo: Slo | None = None
     reason: str = ""
+    late_s: float = 0.0
 
 
 class Seen(msgspec.Struct, frozen=True):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+
 from whystall.model.incident import Happening, Incident
 from whystall.model.recording import SeriesKey
 from whystall.model.slo import Slo
@@ -12,6 +14,7 @@ from whystall.sources.exposition import Page
 from .course import Look
 from .habits import HabitStore
 from .look import Job, Looked
+from .pulse import Pulse
 from .server import EngineSeen, Server, Watching
 
 
@@ -20,6 +23,7 @@ class Lookout:
 
     def __init__(self, how: Watching, store: HabitStore | None = None) -> None:
         self.how = how
+        self.pulse = Pulse(how.interval_s)
         self._store = store
         self.servers: dict[str, Server] = {}
 
@@ -37,13 +41,20 @@ class Lookout:
         """A page of ``name`` came; the look that is due with it, if any."""
         server = self.servers[name]
         server.take(t, page, keys)
-        return server.due(t)
+        return self._due(server, t)
 
     def fail(self, name: str, t: float, error: str, text: str = "") -> Job | None:
         """A scrape of ``name`` gave no page; the look that is due with it, if any."""
         server = self.servers[name]
         server.fail(t, error, text)
-        return server.due(t)
+        return self._due(server, t)
+
+    def _due(self, server: Server, t: float) -> Job | None:
+        job = server.due(t)
+        if job is None or not len(job.recording.metrics.times):
+            return job
+        late_s = self.pulse.late_s(t - float(job.recording.metrics.times[0]))
+        return msgspec.structs.replace(job, late_s=late_s)
 
     def back(self, name: str, at: float) -> list[Happening]:
         """Whoever ``name`` is answers again, and is not itself an engine: what was open of it is over."""
@@ -94,4 +105,5 @@ def _look(job: Job, looked: Looked, server: Server, engine: EngineSeen, *, first
         burn=tuple(rate.rates(job.at) for rate in engine.burn),
         late=server.late(engine),
         felt=server.felt(engine),
+        late_s=job.late_s,
     )

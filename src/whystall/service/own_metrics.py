@@ -64,10 +64,30 @@ def _own(watcher: Watcher) -> Iterator[list[str]]:
         "whystall_cpu_seconds", "counter", "CPU of the watching process.", [("_total", {}, cpu.user + cpu.system)]
     )
     yield _family("whystall_resident_bytes", "gauge", "Memory of it.", [("", {}, float(process.memory_info().rss))])
+    yield from _pulse(watcher)
     yield _family(
         "whystall_store_held", "gauge", "Scrapes that could not be written yet.", [("", {}, float(watcher.store.held))]
     )
     yield _family("whystall_uptime_seconds", "gauge", "Since it started.", [("", {}, time.time() - watcher.started)])
+
+
+def _pulse(watcher: Watcher) -> Iterator[list[str]]:
+    """Whether the watch itself comes to do its work."""
+    pulse = watcher.lookout.pulse
+    counters = {
+        "whystall_pages_seconds": ("Time that taking pages in took.", watcher.pages_s),
+        "whystall_late_seconds": ("Time in which the watch's own loop was late.", pulse.late_total_s),
+        "whystall_late_beats": ("Beats of its loop that came late.", float(pulse.late_beats)),
+        "whystall_scrapes_excused": ("Scrapes that ran out of time while it was late itself.", float(pulse.excused)),
+    }
+    for name, (text, value) in counters.items():
+        yield _family(name, "counter", text, [("_total", {}, value)])
+    yield _family(
+        "whystall_loop_lag_seconds",
+        "gauge",
+        "How late its loop was at worst in the last minute.",
+        [("", {}, pulse.lag_s())],
+    )
 
 
 def _labels(server: Server, engine: EngineSeen) -> dict[str, str]:

@@ -36,9 +36,9 @@ from .settings import NoticeSettings
 from .target import WatchTarget
 
 _AT_ONCE = 64
-_ENGINES = Text("{count} engines: {names}", "{count} 个引擎：{names}")
+_ENGINES = Text("{count} engine{s}: {names}", "{count} 个引擎：{names}")
 _MUTE = Text(
-    "{count} engines give no page: {names}; those that do: {fine}", "{count} 个引擎没有指标页：{names}；正常的：{fine}"
+    "no page from {count}: {names}; those that give one: {fine}", "{count} 个引擎没有指标页：{names}；正常的：{fine}"
 )
 _FOLLOWED = Text("can be followed", "可以跟踪")
 _SENT = Text("not sent; address and keys are there", "未发送；地址和密钥已就绪")
@@ -95,7 +95,7 @@ def _several(target: str, found: dict[str, Recording]) -> Check:
     names = ", ".join(sorted(set(found) - set(mute))[:5])
     if mute:
         return Check(target, "failed", _MUTE.format(count=len(mute), names=", ".join(mute[:5]), fine=names or "-"))
-    return Check(target, "ok", _ENGINES.format(count=len(found), names=names))
+    return Check(target, "ok", _ENGINES.format(count=len(found), s="" if len(found) == 1 else "s", names=names))
 
 
 async def _exporter(url: str, target: WatchTarget) -> Check:

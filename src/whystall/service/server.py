@@ -17,6 +17,7 @@ from whystall.model.target import Target
 from whystall.model.text import Text
 from whystall.sources.exposition import Page
 from whystall.sources.files.recording import version_of
+from whystall.sources.live.access import Access
 from whystall.sources.live.facts import ServerFacts
 
 from .attention import Usual, felt_late, reason, still_late
@@ -102,6 +103,7 @@ class Server:
         self.window = Window()
         self.facts = ServerFacts()
         self.argv: tuple[str, ...] = ()
+        self.timeout_s = Access().timeout_s
         self.witness = Witness()
         self.engines: dict[str, EngineSeen] = {}
         self.scrapes = self.failed = 0

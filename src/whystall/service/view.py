@@ -19,6 +19,7 @@ from whystall.model.fleet import (
     FleetEngine,
     Headroom,
     Mark,
+    OwnState,
     Phase,
     Spark,
     StoreState,
@@ -34,10 +35,17 @@ from whystall.model.timeline import Timeline, TimelineLine
 from .figures import Figures, increase, mean_over
 from .look import Seen
 from .lookout import Lookout
+from .pulse import MOST_S, Pulse
 from .server import EngineSeen, Server
 
 SPARK_POINTS = 60
 _ORDER: dict[EngineCondition, int] = {"incident": 0, "unreachable": 0, "warning": 1, "starting": 2, "ok": 3}
+_LATE = Text(
+    "This watch is late itself: its loop waited up to {lag:.1f} s for CPU, {late:.0f} s of the last 15 minutes. {excused} "
+    "scrapes that ran out of time are not held against their servers. Give it more CPU or fewer targets.",
+    "本监视进程自身滞后：事件循环等待 CPU 最长 {lag:.1f} 秒，最近 15 分钟共滞后 {late:.0f} 秒。"
+    "{excused} 次超时的抓取未计入服务器故障。请为它分配更多 CPU，或减少目标。",
+)
 _STARTING = Text("Not looked at yet", "尚未观察")
 _KV = Text("{used:.0%} of the KV blocks in use", "KV 块已用 {used:.0%}")
 _SEATS = Text("{used:.0f} of {of:.0f} seats taken (max_num_seqs)", "{of:.0f} 个席位已占 {used:.0f} 个（max_num_seqs）")
@@ -57,7 +65,15 @@ def fleet(lookout: Lookout, store: StoreState, started: float) -> Fleet:
     engines = [fleet_engine(server, engine) for server, engine in pairs]
     unseen = [_unseen(server) for server in lookout.servers.values() if not server.engines]
     ordered = sorted([*engines, *unseen], key=lambda one: (_ORDER[one.condition], one.id))
-    return Fleet(at=time.time(), started=started, version=__version__, engines=tuple(ordered), store=store)
+    return Fleet(time.time(), started, __version__, tuple(ordered), store, own_state(lookout.pulse))
+
+
+def own_state(pulse: Pulse) -> OwnState:
+    """How the watch itself goes."""
+    lag_s, late_s = round(pulse.lag_s(), 2), round(pulse.late_s(MOST_S), 1)
+    if not pulse.late:
+        return OwnState(late_s=late_s, excused=pulse.excused)
+    return OwnState(True, lag_s, late_s, pulse.excused, _LATE.format(lag=lag_s, late=late_s, excused=pulse.excused))
 
 
 def _unseen(server: Server) -> FleetEngine:

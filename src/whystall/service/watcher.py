@@ -26,13 +26,16 @@ from .ledger import Ledger
 from .log import Log
 from .look import Job
 from .lookout import Lookout
+from .polling import SILENT_S
 from .scraping import Scraping
 from .server import EngineSeen, Watching
 from .silence import Silence, silenced
+from .systemd import notify
 from .target import WatchTarget
 from .witnessing import Witnessing
 from .workers import Workers
 
+LATE_HINT = "give it more CPU or fewer targets"
 Receiver = Callable[[Happening], None]
 
 
@@ -59,6 +62,8 @@ class Watcher:
         self.started = time.time()
         self.looks = 0
         self.scrapes = self.failures = 0
+        self.pages_s = 0.0  # that taking pages in took, of this process's time
+        self.lookout.pulse.changed = self._pulse_changed
         self.ready = asyncio.Event()  # every target was asked once
         self._workers = workers
         self._log = log
@@ -130,7 +135,9 @@ class Watcher:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Watch until ``stop`` is set; then no more scrapes, and the looks that are under way come to their end."""
+        pulse = asyncio.create_task(self.lookout.pulse.run())
         await stop.wait()
+        pulse.cancel()
         for loop in self._loops.values():
             loop.cancel()
         await asyncio.gather(*self._loops.values(), return_exceptions=True)
@@ -141,7 +148,8 @@ class Watcher:
 
     def found(self, name: str, target: WatchTarget) -> None:
         """A server to watch, from the configuration or from a Prometheus."""
-        self.lookout.watch(name, target.target, target.slo).argv = target.argv
+        server = self.lookout.watch(name, target.target, target.slo)
+        server.argv, server.timeout_s = target.argv, target.access.timeout_s
         self._resume(name)
 
     def back(self, name: str, t: float) -> None:
@@ -153,14 +161,20 @@ class Watcher:
     def page(self, name: str, t: float, page: Page, keys: Sequence[SeriesKey]) -> None:
         """A page of ``name`` came."""
         if name in self.lookout.servers:
+            begun = time.perf_counter()
             self.scrapes += 1
             self._note(name)
             if self._keeper is not None:
                 self._keeper.add(name, t, page, keys)
             self._start(self.lookout.take(name, t, page, keys))
+            self.pages_s += time.perf_counter() - begun
 
     def failed(self, name: str, t: float, error: str, text: str) -> None:
         """A scrape of ``name`` gave no page."""
+        if self._is_our_fault(name, error):
+            self._note(name)
+            self._log.debug("a scrape was late by this watch's own fault", target=name, error=error)
+            return
         if name in self._targets and name not in self.lookout.servers:  # a Prometheus is a server only while it fails
             self.found(name, self._targets[name])
         if name in self.lookout.servers:
@@ -172,6 +186,23 @@ class Watcher:
                 self._keeper.fail(name, t, error)
             tell("scrape failed", target=name, error=error, why=text)
             self._start(self.lookout.fail(name, t, error, text))
+
+    def _is_our_fault(self, name: str, error: str) -> bool:
+        """Whether the time that ran out was spent on waiting for CPU here, so that nobody knows what the server did."""
+        server, target = self.lookout.servers.get(name), self._targets.get(name)
+        patience = server.timeout_s if server else target.access.timeout_s if target else 0.0
+        seconds = {"TimedOut": patience, "NoSamples": SILENT_S}.get(error, 0.0)
+        return seconds > 0 and self.lookout.pulse.excuses(seconds)
+
+    def _pulse_changed(self, late: bool) -> None:
+        """This watch gets too little CPU, or gets enough again."""
+        pulse = self.lookout.pulse
+        if late:
+            self._log.warning("this watch is late itself", lag_s=round(pulse.lag_s(), 2), hint=LATE_HINT)
+            notify(f"STATUS=late by {pulse.lag_s():.1f} s: too little CPU")
+        else:
+            self._log.info("this watch is in time again", late_s=round(pulse.late_total_s, 1), excused=pulse.excused)
+            notify("STATUS=in time")
 
     def gone(self, name: str, t: float) -> None:
         """``name`` is no more: scaled down, or another took its place."""

@@ -68,7 +68,7 @@ async def test_a_deployment_is_asked_for_its_pods() -> None:
         half = await states(Plan((right,), host=""))
         wrong = await states(Plan((WatchTarget("k8s", right.target),), host=""))
     assert fine["k8s"] == ("ok", "2 engines: vllm-a, vllm-b")
-    assert half["k8s"] == ("failed", "1 engines give no page: vllm-b; those that do: vllm-a")
+    assert half["k8s"] == ("failed", "no page from 1: vllm-b; those that give one: vllm-a")
     assert "answered 401" in wrong["k8s"][1]
 
 
@@ -82,7 +82,7 @@ async def test_a_ray_cluster_is_asked_for_its_replicas(shared: Path) -> None:
         async with http_server(ray.handler) as base:
             fine = await states(Plan((WatchTarget("ray", f"ray+{base}", Access(token="t")),), host=""))
             wrong = await states(Plan((WatchTarget("ray", f"ray+{base}"),), host=""))
-    assert fine["ray"] == ("ok", "1 engines: llm/LLM:m r1")
+    assert fine["ray"] == ("ok", "1 engine: llm/LLM:m r1")
     assert "wants a token" in wrong["ray"][1]
 
 

@@ -133,7 +133,8 @@ export const fleetPage = {
     const head = h("div", { class: "head" }, h("h1", {}, say("fleet_title"), " ",
       h("small", {}, engines.length === 1 ? say("fleet_one") : say("fleet_count", { count: engines.length }))), counts(engines));
     const broken = store?.error && h("p", { class: "failed" }, `⚠ ${say("store_error", { why: store.error, held: store.held })}`);
-    if (!engines.length) return [head, broken, h("div", { class: "empty" }, h("p", { class: "big" }, say("fleet_empty")), h("p", { class: "muted" }, say("fleet_empty_hint")))];
+    const late = fleet.own?.late && h("p", { class: "failed" }, `⚠ ${text(fleet.own.text)}`);
+    if (!engines.length) return [head, broken, late, h("div", { class: "empty" }, h("p", { class: "big" }, say("fleet_empty")), h("p", { class: "muted" }, say("fleet_empty_hint")))];
     const found = engines.filter((one) => fits(one, chosen(page)));
     const none = () => h("div", { class: "empty" }, h("p", { class: "big" }, say("no_match")), h("button", { type: "button", onclick: () => {
       page.nodes.delete("toolbar");
@@ -142,7 +143,7 @@ export const fleetPage = {
       page.query.delete("show");
       page.redraw();
     } }, say("clear_filter")));
-    return [head, broken, toolbar(page), found.length ? list(page, found, clockOf(fleet)) : none()];
+    return [head, broken, late, toolbar(page), found.length ? list(page, found, clockOf(fleet)) : none()];
   },
 };
 
