@@ -69,8 +69,8 @@ def _slower(subject: Subject, variant: Variant, ratio: float) -> Variant:
 
 
 def _faster(subject: Subject, variant: Variant, by: float) -> Variant:
-    known, overlap = subject.machine.known, subject.options.async_scheduling
-    return variant.then(lambda p, d: with_cores(p, d, known, overlap, by))
+    like, overlap = subject.machine.like, subject.options.async_scheduling
+    return variant.then(lambda p, d: with_cores(p, d, like(d.number), overlap, by))
 
 
 ASSUMED: dict[str, Assume] = {"replicas": replicas, "clients": clients, "rate": rate, "host_cores": host_cores}

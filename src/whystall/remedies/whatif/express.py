@@ -202,8 +202,8 @@ def overlap(subject: Subject, variant: Variant, after: Setup) -> Expressed:
     now = subject.options.async_scheduling
     if on == now:
         return variant
-    known = subject.machine.known
-    return variant.with_options(async_scheduling=on).then(lambda p, d: overlapped(p, d, known, now))
+    machine = subject.machine
+    return variant.with_options(async_scheduling=on).then(lambda p, d: overlapped(p, d, machine.like(d.number), now))
 
 
 def eager(subject: Subject, variant: Variant, after: Setup) -> Expressed:
@@ -213,7 +213,8 @@ def eager(subject: Subject, variant: Variant, after: Setup) -> Expressed:
     if on == (subject.machine.profile.max_graph_tokens == 0):
         return variant
     if not on:
-        return variant.then(lambda p, d: with_graphs(p, d, known, now, _CAPTURED))
+        like = subject.machine.like
+        return variant.then(lambda p, d: with_graphs(p, d, like(d.number), now, _CAPTURED))
     if known is None or not known.host_eager_s:
         return _LAUNCHES
     launches = known.host_eager_s

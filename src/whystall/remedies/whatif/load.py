@@ -7,17 +7,21 @@ import random
 from collections.abc import Callable
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from whystall.emulator.engine.workload import Arrival
 from whystall.model.recording import SeriesTable
 from whystall.state.arrivals import Kind, Segment, rebuild_load
+from whystall.state.series import split_engines
 
+Floats = NDArray[np.float64]
 BLOCK_S = 2.0  # arrivals are drawn anew by stretches as long as this,
 REACH = 2  # from stretches at most so many away: what happened when stays where it was
 MOST_KINDS = 200  # of a closed loop's requests, drawn from those that came
 _LONGEST_LEAD_S = 60.0
-_EDGE_S = 4.0  # a plateau is seen from an interval or two after its start on
-_AMID = 0.8  # of the loop's clients were there when the window began
+_EDGE_S = 4.0  # a plateau is seen from an interval or two after its start on, at its other end as long before
+_AMID = 0.8  # of the loop's clients are inside while it goes on
 
 
 class LoadDraw(msgspec.Struct, frozen=True):
@@ -36,7 +40,7 @@ def load_draw(table: SeriesTable, *, inside: float, lifetime_s: float, seed: int
     Raises TooLittleData.
     """
     rng = random.Random(f"load {seed}")
-    segments = _whole_plateau(rebuild_load(table, seed=seed), inside)
+    segments = _whole_plateau(rebuild_load(table, seed=seed), table)
     if anew:
         segments = [_anew(segment, rng) for segment in segments]
     lead = min(max(2 * lifetime_s, BLOCK_S), _LONGEST_LEAD_S) if inside > 1 and math.isfinite(lifetime_s) else 0.0
@@ -45,15 +49,42 @@ def load_draw(table: SeriesTable, *, inside: float, lifetime_s: float, seed: int
     return LoadDraw(-lead, tuple(segments), seed)
 
 
-def _whole_plateau(segments: list[Segment], inside: float) -> list[Segment]:
-    """A window that begins amid a closed loop: its first moments belong to it too, and are no arrivals beside it."""
-    if len(segments) < 2 or segments[0].clients or not segments[1].clients:
-        return segments
-    first, closed = segments[:2]
-    if first.seconds > _EDGE_S or inside < _AMID * closed.clients:
-        return segments
-    whole = msgspec.structs.replace(closed, start=first.start, seconds=first.seconds + closed.seconds)
-    return [whole, *segments[2:]]
+def _whole_plateau(segments: list[Segment], table: SeriesTable) -> list[Segment]:
+    """A closed loop goes on for as long beside its plateau as about as many are inside: a scrape that meets some of its
+    clients between two requests ends no loop, and what came then is no load of its own."""
+    engine = split_engines(table)[0]
+    times = table.times - table.times[0]
+    inside = np.nan_to_num(engine.total("num_requests_running")) + np.nan_to_num(engine.total("num_requests_waiting"))
+    joined = _joined(segments, _same_loop)  # first, so that a loop is as long as it was
+    return _joined(joined, lambda a, b: _goes_on(a, b, times, inside) or _goes_on(b, a, times, inside))
+
+
+def _joined(segments: list[Segment], belong: Callable[[Segment, Segment], bool]) -> list[Segment]:
+    found = segments[:1]
+    for segment in segments[1:]:
+        if belong(found[-1], segment):
+            found[-1] = _both(found[-1], segment)
+        else:
+            found.append(segment)
+    return found
+
+
+def _same_loop(a: Segment, b: Segment) -> bool:
+    return a.clients > 0 and abs(a.clients - b.clients) <= max(1.0, (1 - _AMID) / 4 * a.clients) and b.clients > 0
+
+
+def _goes_on(closed: Segment, beside: Segment, times: Floats, inside: Floats) -> bool:
+    if not closed.clients or beside.clients or beside.seconds > max(closed.seconds, _EDGE_S):
+        return False
+    seen = inside[(times >= beside.start - 1e-6) & (times <= beside.start + beside.seconds + 1e-6)]
+    return bool(len(seen) and np.all(np.abs(seen - closed.clients) <= (1 - _AMID) * closed.clients))
+
+
+def _both(first: Segment, second: Segment) -> Segment:
+    closed = max(first, second, key=lambda segment: segment.clients)
+    kinds = (*first.kinds, *second.kinds)
+    seconds = first.seconds + second.seconds
+    return msgspec.structs.replace(closed, start=first.start, seconds=seconds, arrivals=(), kinds=kinds)
 
 
 def _anew(segment: Segment, rng: random.Random) -> Segment:

@@ -44,6 +44,13 @@ class Machine(msgspec.Struct, frozen=True):
     samples: StepSamples | None = None
     known: StepProfile | None = None  # of the same GPU and model
 
+    def like(self, draw: int) -> StepProfile | None:
+        """A draw of what is known of such machines: another server of the same GPU and model is off by as much as a
+        profile that is taken for this one's."""
+        if self.known is None:
+            return None
+        return _spread(self.known, max(self.known.error_ratio, SHIPPED_ERROR), random.Random(f"known {draw}"))
+
     def draws(self, count: int, seed: int) -> list[StepProfile]:
         """``count`` profiles that are as likely as this one."""
         if self.samples is not None:
@@ -97,19 +104,23 @@ def known_profile(configuration: Configuration) -> StepProfile | None:
     """The profile of the same GPU and model that comes with the package, or is computed from data sheets."""
     gpu, models = _gpu(configuration), _models(configuration)
     ranks = configuration.tensor_parallel or 1
-    for name in fitted_names() if gpu else ():
-        profile = load_profile(name)
-        eager = bool(configuration.enforce_eager) == (profile.max_graph_tokens == 0) or gpu == "cpu"
-        if (
-            profile.gpu.lower() == gpu
-            and profile.model.lower() in models
-            and eager
-            and profile.tensor_parallel == ranks
-        ):
-            return profile
+    alike = [
+        profile
+        for profile in map(load_profile, fitted_names() if gpu else ())
+        if profile.gpu.lower() == gpu and profile.model.lower() in models and profile.tensor_parallel == ranks
+    ]
+    # What was measured with graphs has the same GPU floor and, beside it, what launching one by one takes.
+    if found := next((p for p in alike if gpu == "cpu" or _eager(p) == bool(configuration.enforce_eager)), None):
+        return found
+    if found := next((p for p in alike if not _eager(p) and p.host_eager_s), None):
+        return found
     tail = f"-tp{ranks}" if ranks > 1 else ""
     machine = next((m for model in models if (m := parse_name(f"{gpu}-{model}{tail}"))), None)
     return datasheet_profile(machine) if machine else None
+
+
+def _eager(profile: StepProfile) -> bool:
+    return profile.max_graph_tokens == 0
 
 
 def _gpu(configuration: Configuration) -> str:

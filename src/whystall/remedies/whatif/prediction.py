@@ -19,6 +19,7 @@ from whystall.remedies.rules import Refusal, may_start, setup_of
 
 from .assume import assumed, assumption
 from .express import Expressed, expressed
+from .front import handed_out, settled
 from .play import DRAWS, Figures, draws_of, runs
 from .subject import Subject, subject_of
 from .variant import Draw, Variant
@@ -82,7 +83,7 @@ def stage_of(diagnosis: Diagnosis, state: EngineState, slo: Slo | None = None, c
     """The server as it is, played ``count`` times. Raises TooLittleData where the window does not say enough for it."""
     with np.errstate(all="ignore"):  # sums of damaged values overflow; every use leaves out what is not finite
         subject = subject_of(diagnosis, state, slo)
-        draws = draws_of(subject, count)
+        draws = settled(subject, draws_of(subject, count))
         return Stage(subject, tuple(draws), tuple(runs(subject, Variant(subject.options), draws)))
 
 
@@ -98,7 +99,9 @@ def predict(stage: Stage, asked: WhatIfAsked) -> Prediction | NotPredicted:
     if isinstance(variant, Text):
         return NotPredicted(asked.change, variant, asked.assume)
     with np.errstate(all="ignore"):
-        return _prediction(stage, asked, variant, tuple(runs(subject, variant, list(stage.draws))))
+        changed = tuple(runs(subject, variant, list(stage.draws)))
+        changed = tuple(handed_out(subject, variant.replicas, stage.draws, stage.baseline, changed))
+        return _prediction(stage, asked, variant, changed)
 
 
 def _prediction(stage: Stage, asked: WhatIfAsked, variant: Variant, changed: tuple[Figures, ...]) -> Prediction:

@@ -60,13 +60,20 @@ def overlapped(profile: StepProfile, draw: Draw, known: StepProfile | None, over
 def with_graphs(
     profile: StepProfile, draw: Draw, known: StepProfile | None, overlap: bool, largest: int
 ) -> StepProfile:
-    """Steps that launched kernel by kernel, replayed as graphs of up to ``largest`` tokens."""
+    """Steps that launched kernel by kernel, replayed as graphs of up to ``largest`` tokens.
+
+    A prompt's first step keeps the engine's thread while it is launched, and what came meanwhile waits. A page shows
+    that as front end; with graphs it is in the steps' own ``host_mixed_s``.
+    """
     apart = parts(profile, draw, known, overlap)
+    pieces = known.host_mixed_s if known and known.host_mixed_s else _PIECEWISE * apart.host_s
+    front = known.front_s if known and known.front_s else profile.front_s * min(pieces / max(apart.host_s, 1e-9), 1.0)
     return msgspec.structs.replace(
         profile,
         floor_s=apart.gpu_s,
         host_s=min(apart.host_s, draw.uniform("graph launch", *_GRAPH_LAUNCH_S)),
-        host_mixed_s=_PIECEWISE * apart.host_s,
+        host_mixed_s=min(pieces, apart.host_s),
+        front_s=min(front, profile.front_s),
         host_eager_s=apart.host_s,
         max_graph_tokens=largest,
     )

@@ -1,4 +1,7 @@
-"""Docker Compose: the service's command in an override file, and ``docker compose up -d SERVICE``."""
+"""Docker Compose: the service's command in an override file, and ``docker compose up -d SERVICE``.
+
+Of a scaled service one container goes first, and the next only once it serves, where Docker can tell that.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ from whystall.sources.live.scrubber import mask_secrets
 
 from .actuator import Plan, Readiness, Snapshot
 from .arguments import Shape, changed
+from .compose_containers import Container, containers_in
 from .durable import write_whole
 from .health import until_up
 from .spec import ComposeSpec
@@ -22,15 +26,21 @@ from .yaml_text import yaml_text
 
 _DOCKER_S = 600.0
 _MAX_BYTES = 4_000_000
+_EVERY_S = 1.0
+_IN_TURN = "NAME is each of the {count} containers in turn, the next only once it serves"
+_AT_ONCE = "all {count} containers at once: no healthcheck and no port of its own tells when the first of them serves"
 _HEAD = "# Written by whystall fix. Remove this file and run `docker compose up -d` to go back.\n"
 
 
 class _Saved(msgspec.Struct):
-    """The command as Compose has it, and the override file's text ("" where there is none)."""
+    """The command as Compose has it, and the override file's text ("" where there is none); of so many ``containers``,
+    which one after the other can be seen to serve, or not (``tells``)."""
 
     command: list[str]
     entrypoint: list[str]
     override: str
+    containers: int = 1
+    tells: bool = False
 
 
 class Compose:
@@ -39,8 +49,9 @@ class Compose:
     kind = "compose"
     live = True
 
-    def __init__(self, spec: ComposeSpec, url: str, start_s: float) -> None:
+    def __init__(self, spec: ComposeSpec, url: str, start_s: float, every_s: float = _EVERY_S) -> None:
         self.spec = spec
+        self.every_s = every_s
         self.url = url
         self.start_s = start_s
         self.files = [Path(name).expanduser().resolve() for name in spec.files]
@@ -49,7 +60,10 @@ class Compose:
 
     async def snapshot(self) -> Snapshot:
         """The service's command, from ``docker compose config``."""
-        saved = _Saved(*_command_of(await self._configuration(), self.spec.service), override=self._override_text())
+        command, entrypoint = _command_of(await self._configuration(), self.spec.service)
+        there = await self._containers(with_override=self.override.exists())
+        tells = len(there) > 1 and all(container.tells for container in there)
+        saved = _Saved(command, entrypoint, self._override_text(), max(len(there), 1), tells)
         return Snapshot(_shape(saved).arguments, msgspec.json.encode(saved).decode())
 
     async def plan(self, before: Snapshot, flags: Mapping[str, str]) -> Plan:
@@ -58,10 +72,21 @@ class Compose:
         if after == before.arguments:
             raise UsageError(f"the service {self.spec.service} has these arguments already", "Nothing is to change.")
         saved = _saved(before)
-        up = shlex.join(self._compose(with_override=True, words=self._up()))
-        back = shlex.join(self._compose(with_override=bool(saved.override), words=self._up()))
+        up = self._said(saved, with_override=True)
+        back = self._said(saved, with_override=bool(saved.override))
         undo = f"restore {self.override}; {back}" if saved.override else f"rm {shlex.quote(str(self.override))}; {back}"
         return Plan(before, after, f"{self.override}:\n{self._text(saved, mask_secrets(after))}{up}", undo, dict(flags))
+
+    def _said(self, saved: _Saved, *, with_override: bool) -> str:
+        """The commands as a person would give them."""
+        up = shlex.join(self._compose(with_override=with_override, words=self._up(saved.containers)))
+        if saved.containers == 1:
+            return up
+        if not saved.tells:
+            return f"{up}  # {_AT_ONCE.format(count=saved.containers)}"
+        one = shlex.join(self._compose(with_override=with_override, words=self._up(saved.containers, others_stay=True)))
+        stop = f"{shlex.quote(self.spec.docker)} stop NAME; {shlex.quote(self.spec.docker)} rm NAME"
+        return f"{stop}; {one}  # {_IN_TURN.format(count=saved.containers)}"
 
     def _text(self, saved: _Saved, after: tuple[str, ...]) -> str:
         entrypoint, command = _shape(saved).holding(after)
@@ -73,8 +98,9 @@ class Compose:
 
     async def apply(self, plan: Plan) -> None:
         """Write the override and bring the service up with it."""
-        write_whole(self.override, self._text(_saved(plan.before), plan.after).encode())
-        await self._docker(self._compose(with_override=True, words=self._up()))
+        saved = _saved(plan.before)
+        write_whole(self.override, self._text(saved, plan.after).encode())
+        await self._bring_up(saved, with_override=True)
 
     async def roll_back(self, before: Snapshot) -> None:
         """Put the override back as it was, or take it away, and bring the service up."""
@@ -83,7 +109,7 @@ class Compose:
             write_whole(self.override, saved.override.encode())
         else:
             self.override.unlink(missing_ok=True)
-        await self._docker(self._compose(with_override=bool(saved.override), words=self._up()))
+        await self._bring_up(saved, with_override=bool(saved.override))
 
     async def healthy(self) -> Readiness:
         """Wait for the server's ``/health``."""
@@ -91,8 +117,57 @@ class Compose:
 
     # -- docker
 
-    def _up(self) -> list[str]:
-        return ["up", "-d", "--no-deps", self.spec.service]
+    async def _bring_up(self, saved: _Saved, *, with_override: bool) -> None:
+        """One after the other where each can be seen to serve, and at last whatever is not yet as it shall be."""
+        if saved.tells:
+            await self._in_turn(saved.containers, with_override=with_override)
+        await self._docker(self._compose(with_override=with_override, words=self._up(saved.containers)))
+
+    async def _in_turn(self, count: int, *, with_override: bool) -> None:
+        for container in await self._others(with_override=with_override):
+            there = {one.name for one in await self._containers(with_override=with_override)} - {container.name}
+            await self._docker([self.spec.docker, "stop", container.name])
+            await self._docker([self.spec.docker, "rm", container.name])
+            await self._docker(self._compose(with_override=with_override, words=self._up(count, others_stay=True)))
+            ready = await self._serves(there, with_override=with_override)
+            if not ready.ok:
+                why = "it ran out of memory" if ready.oom else "it did not come up"
+                raise ChangeFailed(
+                    f"the first changed container of {self.spec.service}: {why}: {ready.reason}",
+                    "The others were left as they were. It is put back.",
+                )
+
+    async def _others(self, *, with_override: bool) -> list[Container]:
+        """The containers that were not made from this configuration."""
+        hashed = self._compose(with_override=with_override, words=["config", "--hash", self.spec.service])
+        wanted = (await self._docker(hashed)).decode("utf-8", "replace").split()[-1:]
+        there = await self._containers(with_override=with_override)
+        return [container for container in there if [container.made_from] != wanted]
+
+    async def _serves(self, others: set[str], *, with_override: bool) -> Readiness:
+        """Wait for the container that is none of ``others``: by its healthcheck, else by a port of its own."""
+        loop = asyncio.get_running_loop()
+        end = loop.time() + self.start_s
+        while True:
+            there = await self._containers(with_override=with_override)
+            new = next((container for container in there if container.name not in others), None)
+            if new is not None and not new.health and new.port:
+                return await until_up(f"http://127.0.0.1:{new.port}", end - loop.time())
+            found = new.readiness() if new is not None else None
+            if found is not None:
+                return found
+            if loop.time() >= end:
+                return Readiness(False, f"{new.name if new else 'no new container'} not up after {self.start_s:g} s")
+            await asyncio.sleep(self.every_s)
+
+    def _up(self, count: int, *, others_stay: bool = False) -> list[str]:
+        stay = ["--no-recreate"] if others_stay else []
+        scale = ["--scale", f"{self.spec.service}={count}"] if count > 1 else []
+        return ["up", "-d", "--no-deps", *stay, *scale, self.spec.service]
+
+    async def _containers(self, *, with_override: bool) -> tuple[Container, ...]:
+        words = self._compose(with_override=with_override, words=["ps", "--all", "--format", "json", self.spec.service])
+        return containers_in(await self._docker(words))
 
     def _compose(self, *, with_override: bool, words: list[str]) -> list[str]:
         files = [*self.files, *([self.override] if with_override else [])]

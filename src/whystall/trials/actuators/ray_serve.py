@@ -29,6 +29,12 @@ _EVERY_S = 1.0
 _TOP = ("proxy_location", "http_options", "grpc_options", "logging_config")  # what a configuration may say beside them
 _OVER = {"DEPLOY_FAILED", "UNHEALTHY", "DELETING"}
 _OK = 200
+# Serve's own rolling update (Ray's documentation, "Updating a deployment"): no field of its configuration says which
+# replica goes first or that the others wait, so nothing here can.
+_PACE = (
+    "Of several replicas Ray Serve itself takes down a fifth at a time (one of up to nine); its API cannot hold the "
+    "others back until the first has proven itself. To try one first, deploy it as an application of its own."
+)
 
 
 class RayServe:
@@ -55,7 +61,8 @@ class RayServe:
         old, new = self._engine(saved), self._engine(wanted)
         if old == new:
             raise UsageError(f"{self.spec.application} has these engine_kwargs already", "There is nothing to change.")
-        return Plan(before, words_of(new), self._request(new), self._request(old), dict(flags))
+        text = f"{self._request(new)}\n{_PACE}"
+        return Plan(before, words_of(new), text, self._request(old), dict(flags))
 
     def _request(self, engine: dict[str, Any]) -> str:
         body = msgspec.json.format(msgspec.json.encode(engine), indent=2).decode()

@@ -30,6 +30,8 @@ async def test_changes_one_application_and_goes_back() -> None:
         plan = await subject.plan(before, {"--max-num-seqs": "64", "--no-enable-prefix-caching": ""})
         assert fake.puts == 0
         assert '"max_num_seqs": 64' in plan.text
+        assert "cannot hold the others back" in plan.text
+        assert "cannot hold" not in plan.undo
         await subject.apply(plan)
         await subject.apply(plan)
         assert fake.puts == 1
