@@ -156,6 +156,44 @@ def test_a_folded_engine_draws_its_charts_when_it_is_opened(show):
     assert page.locator("details.engine .chart").count() == 4
 
 
+# Draws the KV panel with its limit and an onset at many places, at a phone's and a desk's width; returns the labels of each.
+LABELS = """async () => {
+  const said = [], write = CanvasRenderingContext2D.prototype.fillText;
+  let now = [];
+  CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+    if (this.font.startsWith("500")) now.push([text, x, y - 12, x + this.measureText(text).width, y]);
+    return write.call(this, text, x, y);
+  };
+  const t = [...Array(61).keys()], words = { time: "time", above: "{label}: above this chart" };
+  const ways = { x: String, tick: String, words };
+  for (const wide of [330, 560]) for (const top of [1, 0.3]) for (let at = 0; at <= 60; at += 2) {
+    const line = { label: "KV blocks in use", values: t.map((i) => top * i / 60), limit: 1, limit_label: "all blocks" };
+    const chart = new whystallTimeline.Chart({ title: "KV cache", unit: "ratio", lines: [line] }, ways);
+    const holder = document.createElement("div");
+    holder.style.width = wide + "px";
+    document.body.append(holder);
+    holder.append(chart.card);
+    now = [];
+    chart.show(chart.panel, t, [{ at, low: at - 1, high: at + 1, label: "KV cache too small began", first: true }]);
+    await new Promise((done) => setTimeout(done, 0));
+    said.push(now);
+    chart.close();
+    holder.remove();
+  }
+  return said;
+}"""
+
+
+def test_no_label_of_a_chart_covers_another(show):
+    charts = show(findings.bottleneck()).evaluate(LABELS)
+    assert len(charts) == 4 * 31
+    for drawn in charts:
+        labels = drawn[-2:]  # a chart is drawn again when its width is known
+        assert len(labels) == 2, drawn
+        (_, left, top, right, low), (_, left2, top2, right2, low2) = labels
+        assert right <= left2 or right2 <= left or low <= top2 or low2 <= top, labels
+
+
 def test_the_diagnosis_can_be_saved(show):
     page = show(findings.bottleneck())
     with page.expect_download() as download:

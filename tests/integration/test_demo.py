@@ -31,11 +31,11 @@ def test_finds_fixes_and_proves_what_it_planted(tmp_path: Path, capsys: pytest.C
     assert "harms with" in seen.err  # the prediction, before the change
     assert "WIN: " in seen.err
     text = seen.out
-    assert "FIXED: kept: mean TTFT changed by" in text
+    assert "FIXED: mean TTFT changed by" in text
     assert "WIN after" in text
     assert FLAG in text
     *_, before_last, last = text.strip().splitlines()
-    found = re.search(rf"found {CAUSE} at ([\d.]+) s", before_last)
+    found = re.search(r": KV cache too small\. Found at ([\d.]+) s", before_last)
     assert found, before_last
     assert abs(float(found[1]) - AT_S) <= 8
     assert last == f"Fixed and proven. The post-mortem: {tmp_path / 'page-postmortem.html'}"
@@ -53,9 +53,9 @@ NUMBER = re.compile(r"[\d.,]*\d")
 def assert_shown(text: str) -> None:
     """README's transcript is what one sees: the same words, and figures that lie within a tenth (or 2) of those shown."""
     readme = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
-    transcript = readme[readme.index("FIXED: kept:") :]
+    transcript = readme[readme.index("FIXED:") :]
     lines = [line for line in transcript[: transcript.index("\nPlanted ")].splitlines() if line.strip()]
-    seen = [line for line in text[text.index("FIXED: kept:") :].splitlines() if line.strip()]
+    seen = [line for line in text[text.index("FIXED:") :].splitlines() if line.strip()]
     for shown, line in zip(lines, seen, strict=False):
         assert NUMBER.sub("#", shown) == NUMBER.sub("#", line)
         for a, b in zip(NUMBER.findall(shown), NUMBER.findall(line), strict=True):
@@ -68,7 +68,7 @@ def test_finds_what_was_recorded(tmp_path: Path, capsys: pytest.CaptureFixture[s
     seen = capsys.readouterr()
     assert f"{RECORDED.at_s:.0f} s" in seen.out.partition("BOTTLENECK")[0]
     last = seen.out.strip().splitlines()[-1]
-    found = re.search(r"found kv_capacity at ([\d.]+) s", last)
+    found = re.search(r": KV cache too small\. Found at ([\d.]+) s", last)
     assert found, last
     assert abs(float(found[1]) - RECORDED.at_s) <= 8
     assert str(page) in last
@@ -84,7 +84,7 @@ def embedded(page: Path) -> dict:
 
 def test_speaks_chinese(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["demo", "--recording", "--lang", "zh", "-o", str(tmp_path / "page.html")]) == 0
-    assert "找到了 kv_capacity" in capsys.readouterr().out
+    assert "KV 缓存不足。已找到" in capsys.readouterr().out
 
 
 def test_says_so_where_it_did_not_find_it(
@@ -99,7 +99,7 @@ def test_says_so_where_it_did_not_find_it(
 
     monkeypatch.setattr(demo, "watch", watch)
     assert run(["demo", "--recording", "-o", str(tmp_path / "page.html")]) == demo.NOT_FOUND
-    assert "NOT found, the answer was healthy" in capsys.readouterr().out
+    assert "NOT found; the answer was: healthy" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("state", ["rolled_back", "planned", "no_remedy", "healthy"])

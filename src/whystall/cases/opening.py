@@ -12,7 +12,6 @@ from whystall.model.text import Text
 
 from .signature import signature_of
 
-_BEGAN = Text("{what} began", "{what} 开始")
 _SEEN = Text("whystall began to look", "whystall 开始观察")
 _DIAGNOSED = Text("{verdict}: {headline}", "{verdict}：{headline}")
 _CHOSEN = Text("Advised first: {text}", "首选建议：{text}")
@@ -60,8 +59,8 @@ def _steps(diagnosis: Diagnosis, now: float, alone: bool) -> tuple[CaseStep, ...
     start = now - (diagnosis.window.end - diagnosis.window.start)
     steps = [CaseStep("seen", start, _SEEN)]
     if diagnosis.verdict == "bottleneck":
-        onsets = ((cause.id, cause.onset.seconds) for cause in diagnosis.causes if cause.onset)
-        steps += [CaseStep("began", start + after, _BEGAN.format(what=id)) for id, after in onsets]
+        onsets = ((cause.summary, cause.onset.seconds) for cause in diagnosis.causes if cause.onset)
+        steps += [CaseStep("began", start + after, summary) for summary, after in onsets]
     if alone:
         found = _DIAGNOSED.format(verdict=_VERDICTS[diagnosis.verdict], headline=diagnosis.headline)
         advice = [CaseStep("chosen", now, _CHOSEN.format(text=r.text)) for r in diagnosis.remedies[:1] if r.text.en]

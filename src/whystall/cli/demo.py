@@ -18,7 +18,9 @@ from whystall.model.text import Text
 from whystall.pipeline import diagnose
 from whystall.reports import Finding, render
 from whystall.reports.fix import render_fix
+from whystall.reports.phrases import PHRASES
 from whystall.reports.postmortem_text import render_postmortem
+from whystall.reports.titles import cause_name
 
 from .collecting import shown_progress
 from .incident import RECORDED, Incident, watch
@@ -28,12 +30,12 @@ from .output import Output
 
 NOT_FOUND = 1
 _FOUND = Text(
-    "Planted {planted} at {at:.0f} s: found {found}{onset}. The page: {file}",
-    "在第 {at:.0f} 秒埋下 {planted}：找到了 {found}{onset}。报告页面：{file}",
+    "Planted at {at:.0f} s: {planted}. Found{onset}. The page: {file}",
+    "第 {at:.0f} 秒埋下：{planted}。已找到{onset}。报告页面：{file}",
 )
 _MISSED = Text(
-    "Planted {planted} at {at:.0f} s: NOT found, the answer was {found}. The page: {file}",
-    "在第 {at:.0f} 秒埋下 {planted}：未找到，给出的答案是 {found}。报告页面：{file}",
+    "Planted at {at:.0f} s: {planted}. NOT found; the answer was: {found}. The page: {file}",
+    "第 {at:.0f} 秒埋下：{planted}。未找到，给出的答案是：{found}。报告页面：{file}",
 )
 _ONSET = Text(" at {at:.1f} s", "，起点第 {at:.1f} 秒")
 _PROVEN = Text("Fixed and proven. The post-mortem: {file}", "已修复并验证。复盘：{file}")
@@ -128,7 +130,8 @@ def is_planted(diagnosis: Diagnosis) -> bool:
 def _outcome(finding: Finding, at_s: float, file: Path) -> Text:
     causes = finding.diagnosis.causes
     onset = causes[0].onset if causes else None
-    values = {"planted": CAUSE, "at": at_s, "file": file}
+    values = {"planted": cause_name(CAUSE), "at": at_s, "file": file}
     if not is_planted(finding.diagnosis):
-        return _MISSED.format(found=causes[0].id if causes else finding.diagnosis.verdict, **values)
-    return _FOUND.format(found=CAUSE, onset=_ONSET.format(at=onset.seconds) if onset else "", **values)
+        answer = cause_name(causes[0].id) if causes else PHRASES[finding.diagnosis.verdict]
+        return _MISSED.format(found=answer, **values)
+    return _FOUND.format(onset=_ONSET.format(at=onset.seconds) if onset else "", **values)

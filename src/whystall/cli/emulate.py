@@ -193,13 +193,23 @@ def _options(asked: dict[str, Any], profile: StepProfile) -> tuple[EngineOptions
     large = profile.memory_bytes >= 70 * 1024**3 and not profile.gpu.startswith("a100")
     defaults = {
         "num_gpu_blocks": profile.kv_blocks or 2048,
-        "max_num_seqs": 1024 if large else 256,
-        "max_num_batched_tokens": 8192 if large else 2048,
         "async_scheduling": profile.gpu != "cpu",
         "max_model_len": min(16384, max((profile.kv_blocks - 1) * 16, 1024)),
     }
+    defaults |= _batch({**defaults, **given}, *((1024, 8192) if large else (256, 2048)))
     flags = {("num_gpu_blocks_override" if k == "num_gpu_blocks" else k): v for k, v in given.items()}
-    return EngineOptions(**{**defaults, **given}).check(), {"model": profile.model, **flags}
+    return EngineOptions(**{**defaults, **given}).check_start(), {"model": profile.model, **flags}
+
+
+def _batch(known: dict[str, Any], seats: int, budget: int) -> dict[str, int]:
+    """What vLLM makes of its defaults of seats and budget: each gives way to what was set of the other."""
+    if known.get("enable_chunked_prefill") is False:
+        budget = max(budget, known["max_model_len"])
+    budget = min(budget, known.get("max_num_seqs", seats) * known["max_model_len"])
+    return {
+        "max_num_seqs": max(min(seats, known.get("max_num_batched_tokens", budget)), 1),
+        "max_num_batched_tokens": budget,
+    }
 
 
 def _plain(name: str) -> str:

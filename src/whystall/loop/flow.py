@@ -159,9 +159,8 @@ class Loop:
 
     async def _kept(self, switch: Switch, fix: Fix, why: Text) -> Fix:
         after = await self._second_look()
-        because = _KEPT.format(because=why)
-        self.records.ended("kept", because, after, baseline_of(fix.trial))
-        return self._ended(fix, state="kept", because=because, after=after, change=switch.change)
+        self.records.ended("kept", why, after, baseline_of(fix.trial), said=_KEPT.format(because=why))
+        return self._ended(fix, state="kept", because=why, after=after, change=switch.change)
 
     async def _taken_back(self, switch: Switch, fix: Fix, why: Text) -> Fix:
         change = await switch.take_back(why.en)
@@ -169,9 +168,8 @@ class Loop:
             because = _STUCK.format(because=change.reason, undo=change.undo)
             self.records.step("closed", because)
             return self._ended(fix, state="failed", because=because, change=change)
-        because = _BACK.format(because=why)
-        self.records.ended("rolled_back", because)
-        return self._ended(fix, state="rolled_back", because=because, change=change)
+        self.records.ended("rolled_back", why, said=_BACK.format(because=why))
+        return self._ended(fix, state="rolled_back", because=why, change=change)
 
     async def _second_look(self) -> Diagnosis | None:
         """What the diagnosis says of the changed server; None where too little was seen."""

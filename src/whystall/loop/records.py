@@ -40,11 +40,14 @@ class Records:
         """The case's, 0 where there is none."""
         return self.case.id if self.case else 0
 
-    def step(self, id: StepId, text: Text, **changes: object) -> None:
-        """Something happened; ``changes`` are fields of the case that it changes."""
+    def step(self, id: StepId, text: Text, said: Text | None = None, **changes: object) -> None:
+        """Something happened; ``changes`` are fields of the case that it changes.
+
+        ``said`` is the progress that is told of it where ``text``, which stands beside the step's name, is no sentence alone.
+        """
         now = time.time()
         self.steps.append(FixStep(id, now, text))
-        self.say(text)
+        self.say(said or text)
         if self.case is not None:
             steps = (*self.case.steps, CaseStep(id, now, text))
             self._update(msgspec.structs.replace(self.case, steps=steps, **changes))
@@ -72,11 +75,12 @@ class Records:
         text: Text,
         after: Diagnosis | None = None,
         baseline: dict[str, float] | None = None,
+        said: Text | None = None,
     ) -> None:
         """How it came out; the case is closed. ``baseline`` is what a kept change is checked against later."""
         id: StepId = "kept" if outcome == "kept" else "rolled_back" if outcome == "rolled_back" else "closed"
         seen = plain(msgspec.structs.replace(after, engines=())) if after is not None else None
-        self.step(id, text, outcome=outcome, closed=time.time(), after=seen, baseline=baseline or {})
+        self.step(id, text, said, outcome=outcome, closed=time.time(), after=seen, baseline=baseline or {})
 
     def _update(self, case: Case) -> None:
         assert self.store is not None

@@ -96,8 +96,10 @@ CASE_PHRASES: dict[str, Text] = {
         "仅为前后对比，没有对照：负载也可能变了。",
     ),
     "pm_trial": Text(
-        "{verdict}: {because} ({pairs} pairs of blocks, {seconds})", "{verdict}：{because}（{pairs} 对区块，{seconds}）"
+        "{verdict} after {pairs} pairs of blocks in {seconds}: {because}",
+        "{pairs} 对区块（{seconds}）后判定 {verdict}：{because}",
     ),
+    "pm_points": Text("{n} points", "{n} 个百分点"),
     "pm_range": Text("{low} to {high}", "{low} 至 {high}"),
     "pm_measured": Text("Measured change", "实测变化"),
     "pm_valid": Text("Always-valid interval", "随时有效区间"),

@@ -17,11 +17,13 @@ from whystall.model.trial import Effect, Trial
 from whystall.trials.metrics import METRICS
 
 from .cost import cost_lines
+from .figures import change as moved
 from .figures import figure
 from .line import Line
 from .printable import clean
 from .similar import similar_line, tried_text
 from .text import heading, printed
+from .titles import cause_title
 from .whatif_phrases import WHATIF_PHRASES
 
 _STATES: dict[FixState, tuple[Text, str]] = {
@@ -49,7 +51,8 @@ _CASE = Text("Kept as case {n}: whystall cases show {n}", "已记为案例 {n}�
 _RECHECKED = Text("case {n} {text}", "案例 {n} {text}")
 _LATENCY = Text("a whole request's time {change}", "单个请求总耗时 {change}")
 _THROUGHPUT = Text("tokens a second {change}", "每秒 token 数 {change}")
-_GONE = Text("healthy: {causes} gone", "健康：{causes} 已消失")
+_GONE = Text("healthy; gone: {causes}", "健康；已消失：{causes}")
+_AND = Text(", ", "、")
 _PREDICTED = Text("predicted: {effects}", "预测：{effects}")
 _PAIRS = Text(
     "{verdict} after {pairs} pairs of blocks, {seconds:.0f} s of the server's time, under {load}",
@@ -129,7 +132,7 @@ def _named(metric: str, lang: str) -> str:
 
 
 def _range(found: Range) -> str:
-    return f"{found.mid:+.0%} ({found.low:+.0%} … {found.high:+.0%})"
+    return f"{moved(found.mid)} ({moved(found.low)} … {moved(found.high)})"
 
 
 def _change(change: Change, lang: str, width: int, color: bool, *, undoing: bool) -> str:
@@ -171,5 +174,5 @@ def _interval(effect: Effect) -> str:
 def _after(after: Diagnosis | None, before: Diagnosis | None, lang: str) -> str:
     if after is not None:
         return after.headline.in_(lang)
-    causes = ", ".join(cause.id for cause in before.causes[:2]) if before is not None else ""
-    return _GONE.format(causes=causes).in_(lang)
+    titles = [cause_title(cause.id, lang) for cause in before.causes[:2]] if before is not None else []
+    return _GONE.format(causes=_AND.in_(lang).join(titles)).in_(lang)

@@ -85,7 +85,7 @@ def _style() -> str:
 
 @functools.cache
 def _script() -> str:
-    return asset("uPlot.iife.min.js") + asset("report.js")
+    return "".join(asset(name) for name in ("uPlot.iife.min.js", "numbers.js", "timeline.js", "report.js"))
 
 
 @functools.cache

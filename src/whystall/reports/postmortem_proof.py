@@ -7,7 +7,7 @@ import msgspec
 from whystall.model.case import Case, prediction_of, trial_of
 from whystall.model.diagnosis import Remedy
 from whystall.model.prediction import Prediction, Range
-from whystall.model.trial import Effect, Trial
+from whystall.model.trial import Effect, Guard, Trial
 
 from .figures import change, duration, figure, probability
 from .outline import Fact, Table
@@ -138,13 +138,17 @@ def _moved(value: float | None, one: Effect, lang: str) -> str:
     return change(value) if one.scale == "relative" else figure(value, one.unit, lang)
 
 
+def _worse(value: float, one: Guard, lang: str) -> str:
+    return change(value) if one.scale == "relative" else say("pm_points", lang, n=f"{100 * value:+.2g}")
+
+
 def _guards(trial: Trial, lang: str) -> Table | None:
     rows = tuple(
         (
             metric_title(one.metric, lang),
             say(f"guard_{one.verdict}", lang),
-            change(one.margin) if one.scale == "relative" else f"{one.margin:g}",
-            "" if one.harm_mid is None else change(one.harm_mid) if one.scale == "relative" else f"{one.harm_mid:.3g}",
+            _worse(one.margin, one, lang),
+            "" if one.harm_mid is None else _worse(one.harm_mid, one, lang),
         )
         for one in trial.guards
     )

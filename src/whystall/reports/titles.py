@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from whystall.causes.catalogue import catalogue
+from whystall.model.text import Text
 
 from .printable import clean
 
 
-def cause_title(id: str, lang: str) -> str:
-    """The cause's title in ``lang``; its id in words where the catalogue lacks it (a newer diagnosis read back)."""
+def cause_name(id: str) -> Text:
+    """The cause's title; its id in words where the catalogue lacks it (a newer diagnosis read back)."""
     entry = catalogue().get(id)
-    return entry.title.in_(lang) if entry else clean(id).replace("_", " ")
+    return entry.title if entry else Text(clean(id).replace("_", " "))
+
+
+def cause_title(id: str, lang: str) -> str:
+    """The same in ``lang``."""
+    return cause_name(id).in_(lang)
 
 
 def cause_first_step(id: str, lang: str) -> str:

@@ -20,7 +20,6 @@ CLEAR = 2
 FRESH_S = 30.0  # into a window: what is there from its first scrapes on may have been there before
 FAST_BURN = 14.4  # uses up a month's allowance in two days: what pages somebody (SRE workbook, ch. 5)
 
-_BEGAN = Text("it began", "开始")
 _CAUSE = Text("now: {headline}", "现在：{headline}")
 _RECOVERED = Text("recovered after {minutes}", "{minutes}后恢复")
 _ENDED = Text("it is not there any more; seen for {minutes}", "该引擎已不存在；持续{minutes}")
@@ -117,7 +116,7 @@ class Course:
         self._pending = self._calm = self._other = self._warned = 0
         since = _since(look)
         headline = _headline(look, kind)
-        steps = (*self._steps_before(), _step("began", since, _BEGAN), _step("opened", look.at, headline))
+        steps = (*self._steps_before(), _step("began", since, Text("")), _step("opened", look.at, headline))
         known = self.incident
         named = look.full if kind == "limit" or (look.full is not None and look.full.verdict == "bottleneck") else None
         incident = Incident(

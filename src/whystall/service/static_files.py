@@ -1,4 +1,4 @@
-"""The dashboard's files: what is in ``web/``, and the chart library that the reports have already."""
+"""The dashboard's files: what is in ``web/``, and the charts that the reports have already."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from importlib.resources.abc import Traversable
 from aiohttp import web
 
 _TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
-_SHARED = ("uPlot.iife.min.js", "uPlot.min.css", "uPlot.LICENSE")
+_SHARED = ("uPlot.iife.min.js", "uPlot.min.css", "uPlot.LICENSE", "numbers.js", "timeline.js")
 _PAGE = "index.html"
 
 

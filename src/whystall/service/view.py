@@ -11,7 +11,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from whystall import __version__
-from whystall.model.diagnosis import Cause, Onset
+from whystall.model.diagnosis import Cause, Diagnosis, Onset
 from whystall.model.fleet import (
     EngineCondition,
     EngineView,
@@ -76,6 +76,14 @@ def own_state(pulse: Pulse) -> OwnState:
     return OwnState(True, lag_s, late_s, pulse.excused, _LATE.format(lag=lag_s, late=late_s, excused=pulse.excused))
 
 
+def _headline(incident: Incident | None, diagnosis: Diagnosis | None) -> Text:
+    """The incident's, with the figures of now as long as its cause is what is found."""
+    if diagnosis is None:
+        return incident.headline if incident is not None else _STARTING
+    now = diagnosis.causes[0].id if diagnosis.verdict == "bottleneck" and diagnosis.causes else ""
+    return diagnosis.headline if incident is None or (now and now == incident.cause) else incident.headline
+
+
 def _unseen(server: Server) -> FleetEngine:
     """A target that has not been asked yet."""
     engine = EngineSeen(server.name, "", server.target, None)
@@ -87,7 +95,6 @@ def fleet_engine(server: Server, engine: EngineSeen) -> FleetEngine:
     diagnosis = engine.seen.diagnosis if engine.seen else None
     incident = engine.course.incident
     hurting = incident is not None and incident.state == "open"
-    headline = incident.headline if incident is not None else diagnosis.headline if diagnosis else _STARTING
     return FleetEngine(
         id=engine.id,
         name=server.name,
@@ -95,7 +102,7 @@ def fleet_engine(server: Server, engine: EngineSeen) -> FleetEngine:
         engine=engine.course.engine,
         condition=_condition(server, engine),
         verdict=diagnosis.verdict if diagnosis else None,
-        headline=headline,
+        headline=_headline(incident, diagnosis),
         binding_limit=incident.cause if hurting and incident is not None else "",
         headroom=headroom(engine),
         forecast=engine.forecast,

@@ -17,6 +17,7 @@ def test_a_bottleneck_is_an_open_case_with_the_advice_that_came_first():
         ("chosen", 60),
     ]
     assert case.steps[2].text.zh == "存在瓶颈：KV 块耗尽"
+    assert case.steps[1].text == kv_diagnosis().causes[0].summary  # said in words: an id is no sentence
 
 
 def test_a_healthy_server_is_a_closed_case():

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from whystall.cli.emulate import _options, _with_load, emulate
+from whystall.cli import run
+from whystall.cli.emulate import _batch, _options, _with_load, emulate
 from whystall.emulator.profiles import load_profile
 from whystall.emulator.server.faults import FAULTS
 from whystall.errors import UsageError
@@ -99,3 +100,23 @@ def test_it_comes_up_serves_and_goes_down_when_told(tmp_path: Path) -> None:
         process.kill()
         process.wait()
     assert "Chunked prefill is enabled with max_num_batched_tokens=8192." in log.read_text()
+
+
+@pytest.mark.parametrize(
+    ("known", "seats", "budget"),
+    [
+        ({}, 1024, 8192),
+        ({"max_num_batched_tokens": 64}, 64, 8192),  # seats that nobody set shrink to the budget
+        ({"enable_chunked_prefill": False}, 1024, 16384),
+        ({"max_num_seqs": 1, "max_model_len": 100}, 100, 100),
+        ({"max_num_batched_tokens": 0}, 1, 8192),  # refused afterwards, by its own name
+    ],
+)
+def test_defaults_give_way_to_what_was_set(known: dict[str, object], seats: int, budget: int) -> None:
+    found = _batch({"max_model_len": 16384, **known}, 1024, 8192)
+    assert (found["max_num_seqs"], found["max_num_batched_tokens"]) == (seats, budget)
+
+
+def test_a_budget_below_the_seats_is_refused_as_vllm_does(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["emulate", "--port", "0", "--max-num-batched-tokens", "64", "--max-num-seqs", "128"]) == 2
+    assert "max_num_batched_tokens (64) must be at least max_num_seqs (128)" in capsys.readouterr().err

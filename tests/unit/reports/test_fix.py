@@ -27,20 +27,27 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Fix:
 
 def test_the_outcome_is_in_the_first_lines(kept: Fix) -> None:
     lines = render_fix(kept, "en", 100).splitlines()
-    assert lines[0].startswith("FIXED: kept: mean TTFT changed by")
+    assert lines[0].startswith("FIXED: mean TTFT changed by")
     assert lines[1].startswith("a whole request's time -")
     assert lines[2].startswith("tokens a second +")
 
 
 def test_the_proof_and_the_way_back_are_shown(kept: Fix) -> None:
     text = render_fix(kept, "en", 100)
-    for part in ("WIN after", "the users' own load", "--max-num-seqs 32", "Undone by", "case 1", "seat_cap gone"):
+    for part in (
+        "WIN after",
+        "the users' own load",
+        "--max-num-seqs 32",
+        "Undone by",
+        "case 1",
+        "gone: All seats taken",
+    ):
         assert part in text
 
 
 def test_chinese(kept: Fix) -> None:
     text = render_fix(kept, "zh", 100)
-    assert text.startswith("已修复: 保留")
+    assert text.startswith("已修复: 平均 TTFT")
     assert "验证" in text
 
 

@@ -4,16 +4,24 @@ import msgspec
 
 from kept_cases import EFFECT, TRIAL, closed_case, kv_diagnosis, open_case, proven_case
 from whystall.model.case import plain
+from whystall.model.trial import Guard
 from whystall.reports.postmortem import postmortem
 
 
 def test_the_proof_is_the_trial_with_its_interval_and_what_was_predicted():
     proof = postmortem(proven_case(), "en").proof
-    assert proof.text == "WIN: TTFT fell by 60% (8 pairs of blocks, 8 min 0 s)"
+    assert proof.text == "WIN after 8 pairs of blocks in 8 min 0 s: TTFT fell by 60%"
     assert proof.effects is not None
     assert proof.effects.rows == (("TTFT p95", "13.2 s", "5.1 s", "-60%", "-70% to -40%", "-70% to -40%", "yes"),)
     assert proof.guards is not None
     assert proof.guards.rows[0][:2] == ("ITL p95", "✔ no regression")
+
+
+def test_a_guard_in_points_says_so():
+    guard = Guard("errors", 0.00338983, "holds", "points", harm_mid=0.0)
+    guards = postmortem(proven_case(trial=plain(msgspec.structs.replace(TRIAL, guards=(guard,)))), "en").proof.guards
+    assert guards is not None
+    assert guards.rows == (("Errors", "✔ no regression", "+0.34 points", "+0 points"),)
 
 
 def test_an_effect_outside_what_was_predicted_says_no():

@@ -55,7 +55,9 @@ class EngineOptions(msgspec.Struct, frozen=True, kw_only=True):
         """
         for name in ("num_gpu_blocks", "block_size", "max_model_len", "max_num_seqs", "max_num_batched_tokens"):
             if getattr(self, name) < 1:
-                raise UsageError(f"{name} must be at least 1", f"give --{name.replace('_', '-')} a positive number")
+                flag = "num-gpu-blocks-override" if name == "num_gpu_blocks" else name.replace("_", "-")
+                raise UsageError(f"{name} must be at least 1", f"give --{flag} a positive number")
+        self._check_caps()
         if not 0 <= self.watermark < 1:
             raise UsageError("watermark must be in [0, 1)", "leave --watermark at its default 0")
         if not self.enable_chunked_prefill and self.max_num_batched_tokens < self.max_model_len:
@@ -71,3 +73,42 @@ class EngineOptions(msgspec.Struct, frozen=True, kw_only=True):
                 "lower --max-model-len or give more blocks",
             )
         return self
+
+    def check_start(self) -> EngineOptions:
+        """:meth:`check`, and that a step may hold a token of every seat. Returns itself.
+
+        Apart, because limits that were inferred from a server need not be those that it was started with. Raises UsageError.
+        """
+        if self.max_num_batched_tokens < self.max_num_seqs:
+            raise UsageError(
+                f"max_num_batched_tokens ({self.max_num_batched_tokens}) must be at least max_num_seqs ({self.max_num_seqs}):"
+                " each running sequence takes a token of a step",
+                "raise --max-num-batched-tokens or lower --max-num-seqs",
+            )
+        return self.check()
+
+    def _check_caps(self) -> None:
+        """What caps another knob: positive where it is set, and not above it."""
+        caps = {
+            "max_num_scheduled_tokens": "max_num_batched_tokens",
+            "max_num_active_seqs": "max_num_seqs",
+            "max_num_queued_reqs": "",
+            "max_num_queued_tokens": "",
+        }
+        for name, whole in caps.items():
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise UsageError(
+                    f"{name} must be at least 1", f"leave --{name.replace('_', '-')} away to have no such limit"
+                )
+            if value is not None and whole and value > getattr(self, whole):
+                raise UsageError(
+                    f"{name} ({value}) must not be above {whole} ({getattr(self, whole)})",
+                    f"lower --{name.replace('_', '-')}",
+                )
+        if not 0 <= self.long_prefill_token_threshold <= self.max_model_len:
+            raise UsageError(
+                f"long_prefill_token_threshold ({self.long_prefill_token_threshold}) must be between 0 (off) and"
+                f" max_model_len ({self.max_model_len})",
+                "lower --long-prefill-token-threshold",
+            )

@@ -91,6 +91,9 @@ def watermark(_: Subject, variant: Variant, after: Setup) -> Expressed:
 
 def budget(subject: Subject, variant: Variant, after: Setup) -> Expressed:
     found = whole("max_num_batched_tokens")(subject, variant, after)
+    if isinstance(found, Variant) and after.floats("max_num_seqs"):  # seats that nobody set shrink with it
+        seats = min(variant.options.max_num_seqs, found.options.max_num_batched_tokens)
+        found = found.with_options(max_num_seqs=seats)
     limit = variant.options.max_num_scheduled_tokens
     if isinstance(found, Variant) and limit is not None and limit > found.options.max_num_batched_tokens:
         return found.with_options(max_num_scheduled_tokens=None)

@@ -234,26 +234,31 @@ def advice(p_meets: float, p_harm: float) -> Advice:
 
 
 _GOOD = Text(
-    "it helps with probability {meets:.0%}, and harms with {harm:.0%}",
-    "有 {meets:.0%} 的概率见效，{harm:.0%} 的概率有害",
+    "it helps with probability {meets}, and harms with {harm}",
+    "有 {meets} 的概率见效，{harm} 的概率有害",
 )
 _HARMS = Text("{a}: {names} may get worse", "{a}：{names} 可能变差")
 _NOTHING = Text(
-    "it helps with probability {meets:.0%} only: nothing that is felt changes enough",
-    "见效概率仅 {meets:.0%}：用户能感到的指标变化不足",
+    "it helps with probability {meets} only: nothing that is felt changes enough",
+    "见效概率仅 {meets}：用户能感到的指标变化不足",
 )
 
 
 def reason(p_meets: float, p_harm: float, harmed: Sequence[Metric]) -> Text:
     """Why the advice is what it is."""
     if p_meets < CANARY_MEETS and p_harm <= RECOMMEND_HARM:
-        return _NOTHING.format(meets=p_meets)
-    text = _GOOD.format(meets=p_meets, harm=p_harm)
+        return _NOTHING.format(meets=_chance(p_meets))
+    text = _GOOD.format(meets=_chance(p_meets), harm=_chance(p_harm))
     if not harmed:
         return text
     said = [METRIC_NAMES[metric] for metric in harmed]
     names = Text(", ".join(name.en for name in said), "、".join(name.zh for name in said))
     return _HARMS.format(a=text, names=names)
+
+
+def _chance(share: float) -> str:
+    """A share of the drawn pairs; all or none of twenty is no certainty."""
+    return ">99%" if share > 0.99 else "<1%" if share < 0.01 else f"{share:.0%}"
 
 
 # -- what binds next

@@ -1,6 +1,6 @@
 // A diagnosis, section by section: the same order and words as the report.
 import { facts, fold, h, section, table } from "./dom.js";
-import { clock, duration, figure, percent, probability } from "./figures.js";
+import { clock, duration, figure, moment, percent, probability } from "./figures.js";
 import { badge, tone } from "./verdict.js";
 import { causeTitle, causeWhat, say, sayOr, text } from "./words.js";
 
@@ -8,16 +8,16 @@ const IMPACT = [["ttft_mean_s", "s"], ["ttft_p95_s", "s"], ["itl_mean_s", "s"], 
   ["tokens_per_s", "tok/s"], ["errors_per_s", "1/s"], ["rejected_per_s", "1/s"], ["requests_affected_ratio", "ratio"]];
 const SIGNALS = 8, SHOWN_OUT = 8;
 
-const onset = (value) => (value
-  ? say("onset_value", { at: duration(value.seconds), low: duration(value.low), high: duration(value.high) })
+// On the clock: seconds after a window's start say nothing on a page whose window moves.
+const onset = (value, start) => (value
+  ? say("onset_value", { at: moment(start + value.seconds), low: clock(start + value.low), high: clock(start + value.high) })
   : say("from_the_start"));
 
 const since = (diagnosis) => {
   const { window, causes } = diagnosis;
   const first = causes.find((cause) => cause.onset);
   if (diagnosis.verdict === "bottleneck" && first) {
-    const { seconds, low, high } = first.onset;
-    return say("since", { at: duration(seconds), low: duration(low), high: duration(high), clock: clock(window.start + seconds) });
+    return say("since_clock", { when: onset(first.onset, window.start) });
   }
   if (!(window.seconds > 0)) return say("nothing_scraped");
   return say("looked_at", { seconds: duration(window.seconds), start: clock(window.start), end: clock(window.end) });
@@ -45,7 +45,8 @@ export const impact = (diagnosis) => {
 const why = (one, byId) => h("li", { class: one.holds ? "holds" : "fails" },
   h("span", { class: "check" }, one.holds ? `✔ ${say("holds")}` : `✘ ${say("does_not_hold")}`), text(one.claim),
   one.evidence.length > 0 && h("ul", { class: "numbers" }, one.evidence.map((id) => byId.get(id)).filter(Boolean)
-    .map((evidence) => h("li", {}, text(evidence.text), " ", h("span", { class: "muted" }, figure(evidence.value, evidence.unit))))),
+    .map((evidence) => h("li", {}, h("strong", {}, figure(evidence.value, evidence.unit)), " ",
+      !text(one.claim).includes(text(evidence.text)) && h("span", { class: "muted" }, text(evidence.text))))),
   text(one.rejects) && h("p", { class: "rejects" }, say("rejects", { what: text(one.rejects) })));
 
 const evidenceList = (title, ids, byId) => {
@@ -59,12 +60,12 @@ const reproduced = (value) => value && [
   Number.isFinite(value.necessity) && say("went_share", { share: percent(value.necessity) }),
 ].filter(Boolean).join("; ");
 
-const causeCard = (cause, rank, byId) => h("article", { class: "cause" },
+const causeCard = (cause, rank, byId, start) => h("article", { class: "cause" },
   h("header", {}, h("h3", {}, h("span", { class: "rank" }, `${rank + 1}`), causeTitle(cause.id)),
     h("p", { class: "chance" }, h("strong", {}, probability(cause.probability)), " ", h("span", { class: "muted" }, say(`role_${cause.role}`)))),
   h("p", { class: "summary" }, text(cause.summary)),
   facts([
-    [say("onset"), onset(cause.onset)],
+    [say("onset"), onset(cause.onset, start)],
     [say("binding_limit"), cause.limit ? say("limit_value", { name: cause.limit.name, value: figure(cause.limit.value, ""), how: say(cause.limit.known) }) : ""],
     [say("emulated"), reproduced(cause.reproduced) || ""],
   ], "facts"),
@@ -75,7 +76,7 @@ const causeCard = (cause, rank, byId) => h("article", { class: "cause" },
 
 export const causes = (diagnosis) => {
   const byId = new Map(diagnosis.evidence.map((one) => [one.id, one]));
-  const cards = diagnosis.causes.map((cause, rank) => causeCard(cause, rank, byId));
+  const cards = diagnosis.causes.map((cause, rank) => causeCard(cause, rank, byId, diagnosis.window.start));
   return section(say("causes"), cards.length ? cards : h("p", { class: "muted" }, say("no_causes")));
 };
 

@@ -48,8 +48,10 @@ const kept = (incident) => (incident.case > 0
   ? h("p", { class: "actions" }, h("a", { class: "action", href: link("case", incident.case) }, say("case_link", { id: incident.case })), " ", postmortemLink(incident.case))
   : h("p", { class: "muted" }, say("not_kept")));
 
-const trial = (found) => (found?.trial ? trialSection(found)
-  : section(say("trial"), h("p", { class: "muted" }, say("trial_none"))));
+const trial = (incident, found) => {
+  if (found?.trial) return trialSection(found);
+  return incident.kind !== "unreachable" && section(say("trial"), h("p", { class: "muted" }, say("trial_none"), " ", h("code", {}, `whystall fix ${incident.target}`)));
+};
 
 const remedies = (page, incident, found) => {
   const listed = incident.diagnosis?.remedies ?? [], predicted = found?.prediction;
@@ -82,7 +84,7 @@ export const incidentPage = {
     charts(page, incident, view, then),
     incident.diagnosis ? [part.impact(incident.diagnosis), part.causes(incident.diagnosis)] : h("p", { class: "muted" }, say("no_incident_diagnosis")),
     remedies(page, incident, found),
-    trial(found),
+    trial(incident, found),
     incident.diagnosis && [part.ruledOut(incident.diagnosis.ruled_out), part.coverage(incident.diagnosis.coverage), part.evidence(incident.diagnosis)],
   ],
 };

@@ -95,6 +95,7 @@ const WORDS = {
   phases_note: ["Mean of a request over the window, then over time.", "先为窗口内每个请求的均值，再为随时间的变化。"],
   phases_chart: ["Phases over time", "各阶段随时间的变化"],
   chart_keys: ["Hover, or focus a chart and use the arrow keys; drag to zoom, double-click to reset. Dashed red lines are limits, solid ones onsets.", "悬停查看，或聚焦图表后使用方向键；拖动缩放，双击还原。红色虚线为限制，红色实线为起点。"],
+  since_clock: ["Since {when}", "自 {when} 起"],
   onset_mark: ["{what} began", "{what}开始"],
   burn: ["How fast the SLO is used up", "SLO 消耗速度"],
   burn_note: ["1.0 uses up exactly what the SLO allows.", "1.0 表示恰好用完 SLO 允许的额度。"],
@@ -151,7 +152,7 @@ const WORDS = {
   needs_restart: ["needs a restart", "需要重启"],
   no_restart: ["no restart", "无需重启"],
   trial: ["Trial", "试验"],
-  trial_none: ["No trial was run for it. `whystall fix TARGET` can run one.", "未进行试验。可用 `whystall fix TARGET` 进行。"],
+  trial_none: ["No trial was run for it. This plans one, and changes nothing:", "未进行试验。以下命令给出计划，不做任何更改："],
   // what-if
   whatif_title: ["What if", "假设分析"],
   whatif_note: ["Nothing is changed: the engine's own steps and load are played on the emulator, as they are and with the change.", "不做任何改动：在仿真器上重放引擎自身的步与负载，对比现状与改动后。"],

@@ -81,6 +81,12 @@ def test_without_chunks_the_budget_grows_to_the_longest_prompt():
     assert found.options.max_num_batched_tokens == 16384
 
 
+def test_seats_that_nobody_set_shrink_with_the_budget():
+    assert expressed(subject(), {"max_num_batched_tokens": "128"}).options.max_num_seqs == 128
+    kept = expressed(subject(flags={"max_num_seqs": "256"}), {"max_num_batched_tokens": "128"})
+    assert kept.options.max_num_seqs == 256  # the start-up rules refuse that
+
+
 def test_a_pool_too_small_for_one_request_is_refused():
     found = expressed(subject(), {"num_gpu_blocks_override": "100"})
     assert isinstance(found, Text)
