@@ -191,6 +191,7 @@ def _watch_target(name: str, reading: Reading) -> WatchTarget:
         exporters=tuple(url for url in (beside.dcgm, beside.node_exporter) if url),
         otlp_listen=beside.otlp_listen,
         beside=reading.beside,
+        actuator=reading.actuator,
     )
 
 

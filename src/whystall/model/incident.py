@@ -7,13 +7,14 @@ from typing import Literal
 import msgspec
 
 from .diagnosis import Diagnosis, Engine, Verdict
+from .suggestion import Suggestion
 from .text import Text
 
 # warning: nothing hurts yet, but will soon; open: it hurts; recovered: it is over.
 IncidentState = Literal["warning", "open", "recovered"]
 # limit: what the diagnosis found; unreachable: no page; slo: the promise burns without a limit that was found.
 IncidentKind = Literal["limit", "unreachable", "slo"]
-IncidentStepId = Literal["began", "warned", "opened", "cause", "silenced", "recovered", "kept"]
+IncidentStepId = Literal["began", "warned", "opened", "cause", "suggested", "silenced", "recovered", "kept"]
 
 
 class IncidentStep(msgspec.Struct, frozen=True):
@@ -52,6 +53,7 @@ class Incident(msgspec.Struct, frozen=True):
     ``since`` is when it began, as far as it was seen, ``opened`` when it was known, ``recovered`` when it ended (None
     while it lasts), all unix seconds on the server's clock. ``cause`` is the id of the first cause, "" where none was
     found; ``causes`` all that were named. ``diagnosis`` is the one that saw it begin, None where nothing could be read.
+    ``suggestion`` is what the dry run of a fix says of what is foreseen, None where none was made.
     ``case`` is its number in the book of cases, 0 until it has one. ``silenced`` says why nobody is told, "" where
     somebody is.
     """
@@ -79,6 +81,7 @@ class Incident(msgspec.Struct, frozen=True):
     silenced: str = ""
     case: int = 0
     diagnosis: Diagnosis | None = None
+    suggestion: Suggestion | None = None
     schema: Literal["whystall.incident/1"] = "whystall.incident/1"
 
     @property

@@ -16,6 +16,7 @@ _WORDS = {
     "warning": Text("WARNING", "预警"),
     "averted": Text("PASSED", "已解除"),
 }
+_DRY_RUN = Text("; dry run of a fix: {text}", "；修复试算：{text}")
 _SINCE = Text("since {time}", "始于 {time}")
 _LASTED = Text("after {time}", "历时 {time}")
 
@@ -36,7 +37,9 @@ def incident_line(happening: Happening, lang: str) -> str:
     time = datetime.fromtimestamp(incident.updated, UTC)
     told = f"{time:%H:%M:%S} {word(happening).in_(lang)} #{incident.id} {incident.engine_id}"
     silenced = f" [{incident.silenced}]" if incident.silenced else ""
-    return clean(f"{told}: {incident.headline.in_(lang)} ({_when(incident).in_(lang)}){silenced}")
+    foreseen = incident.state == "warning" and incident.suggestion is not None
+    dry_run = _DRY_RUN.format(text=incident.first_step).in_(lang) if foreseen else ""
+    return clean(f"{told}: {incident.headline.in_(lang)} ({_when(incident).in_(lang)}){silenced}{dry_run}")
 
 
 def _when(incident: Incident) -> Text:

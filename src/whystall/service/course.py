@@ -136,6 +136,8 @@ class Course:
             burn=look.burn,
             steps=steps,
             forecast=known.forecast if known else None,
+            suggestion=known.suggestion if known else None,
+            first_step=known.first_step if known else Text(""),
         )
         self.incident = _with(incident, named)
         return Happening("updated" if known else "opened", self.incident)

@@ -74,6 +74,7 @@ async def watch(
         told = [*receivers, *(notice.tell for notice in notices)]
         watcher = Watcher(plan.how, Ledger(keeper), workers, log, told, keeper, plan.cases)
         watcher.silences = plan.settings.silences
+        watcher.dry_run = plan.settings.dry_run
         if plan.host:
             face = Face(watcher, Guard(plan.token, open_paths()), plan.cases, plan.lang)
             dashboard = Dashboard(windows_of(watcher.lookout), plan.cases, plan.traces, incidents=kept_by(watcher))
@@ -111,13 +112,14 @@ def _keeper(plan: Plan, log: Log) -> Keeper:
 
 
 def _reload(plan: Plan, watcher: Watcher, log: Log) -> None:
-    """Targets and silences anew; the other settings hold from the next start on."""
+    """Targets, silences and dry runs anew; the other settings hold from the next start on."""
     if plan.reload is None:
         return
     notify("RELOADING=1")
     try:
         targets, settings = plan.reload()
         watcher.silences = settings.silences
+        watcher.dry_run = settings.dry_run
         watcher.aim(targets)
         log.info("read the configuration again", targets=len(targets))
     except WhystallError as error:

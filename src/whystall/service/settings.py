@@ -62,6 +62,7 @@ class WatchSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     keep: str = "30d"
     full: str = "7d"
     external_url: str = ""  # where people reach the dashboard, for links in notices
+    dry_run: bool = False  # a forecast starts the dry run of a fix; it costs some seconds of a core
     silences: tuple[Silence, ...] = ()
     notices: tuple[NoticeSettings, ...] = ()
 

@@ -9,6 +9,7 @@ import msgspec
 
 from whystall.model.slo import Slo
 from whystall.sources.live.access import Access
+from whystall.trials.actuators.spec import ActuatorSpec
 
 _ODD = re.compile(r"[^A-Za-z0-9._~-]+")
 
@@ -18,6 +19,7 @@ class WatchTarget(msgspec.Struct, frozen=True):
 
     ``log`` and ``kernel_log`` are files on this host, ``exporters`` addresses of DCGM's and node_exporter,
     ``otlp_listen`` where its spans are received; ``beside`` whether this host is looked at where the server is on it.
+    ``actuator`` says how it is run: the watcher changes nothing, but can say how it would be changed.
     """
 
     name: str
@@ -30,6 +32,7 @@ class WatchTarget(msgspec.Struct, frozen=True):
     exporters: tuple[str, ...] = ()
     otlp_listen: str = ""
     beside: bool = True
+    actuator: ActuatorSpec | None = None
 
 
 def short_name(text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import Callable, Collection, Coroutine, Sequence
 from pathlib import Path
@@ -21,6 +22,7 @@ from .case_keeping import keep_case
 from .course import Course
 from .discovery import discovers, discovery
 from .events import Event, Events
+from .foresight import Foresight, planned, suggested
 from .keeper import Keeper
 from .ledger import Ledger
 from .log import Log
@@ -55,6 +57,7 @@ class Watcher:
         self.how = how
         self.lookout = Lookout(how, keeper)
         self.silences: tuple[Silence, ...] = ()
+        self.dry_run = False
         self._keeper = keeper
         self._cases = cases
         self.ledger = ledger
@@ -288,6 +291,24 @@ class Watcher:
             receive(told)
         if incident.ended and self._cases is not None:
             self._run(self._keep_case(incident, self._cases))
+        if self.dry_run and happening.what == "opened" and incident.state == "warning":
+            self._run(self._suggest(incident))
+
+    async def _suggest(self, incident: Incident) -> None:
+        """What a fix would do about what is foreseen; told where it is still foreseen then."""
+        found = self.lookout.engine(incident.engine_id)
+        if found is None or incident.forecast is None:
+            return
+        server, engine = found
+        job = Foresight(server.current(engine), engine.label, incident.forecast, server.slo)
+        suggestion = await self._workers.foresee(job)
+        target = self._targets.get(server.name)
+        if target is not None:
+            suggestion = await planned(suggestion, target, os.environ)
+        known = engine.course.incident
+        if known is not None and known.uid == incident.uid:
+            engine.course.incident = suggested(known, suggestion, server.window.last or known.updated)
+            self._tell(Happening("updated", engine.course.incident))
 
     async def _keep_case(self, incident: Incident, path: Path) -> None:
         """An incident that is over becomes a case, in a thread: another program may hold the book."""

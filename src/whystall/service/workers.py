@@ -7,14 +7,22 @@ import multiprocessing
 import os
 import signal
 import threading
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
+from whystall.model.suggestion import Suggestion
+from whystall.model.text import Text
+
+from .foresight import Foresight, foresee
 from .look import Job, Looked, look
 from .shielded import shielded
 
+Asked = TypeVar("Asked")
+Found = TypeVar("Found")
+_KILLED = "the process that diagnoses was killed; probably the machine is out of memory"
 _CONTEXT = "spawn"  # a forked child of a threaded process may hang
 
 
@@ -27,18 +35,31 @@ class Workers:
 
     async def look(self, job: Job) -> Looked:
         """Do ``job``. A worker that was killed (for want of memory) is replaced, and the job named as failed."""
+        try:
+            return await self._done(look, job)
+        except BrokenProcessPool:
+            return Looked(error=_KILLED)
+
+    async def foresee(self, job: Foresight) -> Suggestion:
+        """Do ``job``; a worker that was killed is replaced, and nothing is suggested."""
+        try:
+            return await self._done(foresee, job)
+        except BrokenProcessPool:
+            return Suggestion(Text(_KILLED))
+
+    async def _done(self, do: Callable[[Asked], Found], job: Asked) -> Found:
         if self._count == 0:
-            return look(job)
+            return do(job)
         if self._pool is None:
             self._pool = self._new()
         try:
             # systemd ends all processes of a unit at once: a look under way is to come to its end.
             with shielded(signal.SIGINT, signal.SIGTERM):
-                doing = asyncio.get_running_loop().run_in_executor(self._pool, look, job)
+                doing = asyncio.get_running_loop().run_in_executor(self._pool, do, job)
             return await doing
         except BrokenProcessPool:
             self._pool = None
-            return Looked(error="the process that diagnoses was killed; probably the machine is out of memory")
+            raise
 
     def _new(self) -> ProcessPoolExecutor:
         context = multiprocessing.get_context(_CONTEXT)
