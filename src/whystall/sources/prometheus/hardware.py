@@ -51,7 +51,7 @@ def selectors(places: Iterable[Place]) -> list[str]:
 
 def beside(samples: Samples, place: Place) -> SeriesTable:
     """The exporters' series of a place: a pod's own where a label names it, else all of the host."""
-    own = [(key, points) for (server, key), points in samples.items() if _belongs(server, key, place)]
+    own = [(key, points) for (server, key), points in samples.columns.items() if _belongs(server, key, place)]
     pods = {_pod(key) for key, _ in own}
     if place.pod in pods and place.pod[1]:
         own = [pair for pair in own if not _pod(pair[0])[1] or _pod(pair[0]) == place.pod]

@@ -1,48 +1,59 @@
-"""Asking a Prometheus for raw samples, in pieces that it and we can hold."""
+"""The engines that a Prometheus scrapes, each as a recording: all of a short time, the worst of a long one."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from urllib.parse import quote
+from datetime import UTC, datetime
 
 import msgspec
 
-from whystall.errors import AccessDenied, NotMetrics, TooLarge, TooLittleData, Unavailable, UsageError
-from whystall.model.recording import Recording, SeriesTable
+from whystall.errors import TooLittleData
+from whystall.model.recording import InputWarning, Recording, SeriesTable
 from whystall.model.target import Target
+from whystall.model.text import Text
 from whystall.sources.hardware.columns import gpu_of, host_of
 from whystall.sources.hardware.dcgm import xid_lines
 from whystall.sources.live.access import Access
-from whystall.sources.live.http import Answer, Session
+from whystall.sources.live.http import Session
 
+from .asking import Asking
 from .hardware import beside, place_of, selectors
-from .matrix import Answered, Samples, Series, gather, servers
+from .matrix import Samples, servers
 from .question import Question
+from .survey import LONG_S, Episode, Surveyed, episodes_in, survey, window_of
 
-# A piece holds some hundred series of a server for this long; a Prometheus that finds it too much is asked for less.
-PIECE_S = 300.0
-_LEAST_PIECE_S = 15.0
 _LATELY_S = 600
-_DECODER = msgspec.json.Decoder(Answered)
+_SHOWN = 5
+_WORST = Text(
+    "of {hours:.0f} h the minutes around {at} UTC were read in full, where this engine lost most "
+    "({lost:.0f} request-seconds, by {figures} at a step of {step:.0f} s){others}",
+    "在 {hours:.0f} 小时内，仅完整读取了 {at} UTC 前后的时段，该引擎在此损失最多"
+    "（{lost:.0f} 请求·秒，依据{figures}，步长 {step:.0f} 秒）{others}",
+)
+_OTHERS = Text("; it lost something {count} times, most of all at {which}", "；共有 {count} 次损失，最严重的在 {which}")
+_CALM = Text(
+    "of {hours:.0f} h the last minutes were read in full: at a step of {step:.0f} s this engine lost nothing",
+    "在 {hours:.0f} 小时内，仅完整读取了最后几分钟：按 {step:.0f} 秒步长看，该引擎没有损失",
+)
+_RULES, _RAW = Text("recorded figures", "记录规则的指标"), Text("rates of sums and counts", "总和与计数的速率")
 
 
 async def read_prometheus(question: Question, seconds: float, access: Access, target: str) -> dict[str, Recording]:
     """The last ``seconds`` before the question's end: instance of an engine -> its recording.
 
-    A range selector gives the samples as they were scraped, with their own times: nothing is interpolated. Raises what
-    the session raises, :class:`~whystall.errors.UsageError` for a selector that Prometheus refuses and
+    A range selector gives the samples as they were scraped, with their own times: nothing is interpolated. Of more than
+    :data:`~whystall.sources.prometheus.survey.LONG_S` only each engine's worst time is read, and a warning says which.
+    Raises what :class:`~whystall.sources.prometheus.asking.Asking` does and
     :class:`~whystall.errors.TooLittleData` where no engine's series are there.
     """
     end = question.end if question.end is not None else time.time()
-    samples: Samples = {}
-    hardware: Samples = {}
     async with Session(question.address, access) as session:
-        await _whole(session, question.selector(), end - seconds, end, samples)
-        found = {name: table for name, table in servers(samples).items() if _is_engine(table)}
-        places = {name: place_of(name, table) for name, table in found.items()}
-        for selector in selectors(places.values()) if found else ():
-            await _whole(session, selector, end - seconds, end, hardware)
+        asking = Asking(session)
+        if seconds > LONG_S:
+            found = await _worst_of(asking, question, end - seconds, end, target)
+        else:
+            found = await _read(asking, question, end - seconds, end, target)
     if not found:
         raise TooLittleData(
             f"{question.address.base} has no series of a vLLM server in those {seconds:.0f} s"
@@ -50,9 +61,67 @@ async def read_prometheus(question: Question, seconds: float, access: Access, ta
             "check the selector and the time (--for, &end=); vLLM's names begin with vllm:",
         )
     return {
-        name: _recording(name, table, target, len(found) > 1, beside(hardware, places[name]))
-        for name, table in found.items()
+        name: msgspec.structs.replace(one, target=Target(f"{target} {name}" if len(found) > 1 else target))
+        for name, one in found.items()
     }
+
+
+async def _worst_of(asking: Asking, question: Question, begin: float, end: float, target: str) -> dict[str, Recording]:
+    """Of each engine the time in which it lost most, else its last minutes."""
+    seen = await survey(asking, question.matchers, begin, end)
+    found: dict[str, Recording] = {}
+    if not all(seen.episodes.values()) or not seen.episodes:
+        lately = await _read(asking, question, *window_of(None, end), target)
+        found |= {name: one for name, one in lately.items() if not seen.episodes.get(name)}
+    for name, episodes in seen.episodes.items():
+        if episodes:
+            own = msgspec.structs.replace(question, matchers=_with_instance(question.matchers, name))
+            found |= await _read(asking, own, *window_of(episodes[0], end), target)
+    hours = (end - begin) / 3600
+    return {
+        name: msgspec.structs.replace(one, warnings=(*one.warnings, _said(seen, name, hours)))
+        for name, one in sorted(found.items())
+    }
+
+
+def _with_instance(matchers: str, name: str) -> str:
+    quoted = name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return ",".join(filter(None, (matchers, f'instance="{quoted}"')))
+
+
+def _said(seen: Surveyed, name: str, hours: float) -> InputWarning:
+    episodes = seen.episodes.get(name, ())
+    if not episodes:
+        return InputWarning("prometheus_survey", _CALM.format(hours=hours, step=seen.step_s))
+    others = _OTHERS.format(count=len(episodes), which=_moments(episodes)) if len(episodes) > 1 else Text("")
+    text = _WORST.format(
+        hours=hours,
+        at=_moment(episodes[0].begin),
+        lost=episodes[0].lost_s,
+        figures=_RULES if seen.by_rules else _RAW,
+        step=seen.step_s,
+        others=others,
+    )
+    return InputWarning("prometheus_survey", text)
+
+
+def _moments(episodes: Iterable[Episode]) -> str:
+    return ", ".join(_moment(episode.begin) for episode in episodes_in(episodes, _SHOWN))
+
+
+def _moment(t: float) -> str:
+    return datetime.fromtimestamp(t, UTC).strftime("%Y-%m-%d %H:%M")
+
+
+async def _read(asking: Asking, question: Question, begin: float, end: float, target: str) -> dict[str, Recording]:
+    """Everything between the two moments; empty where no engine is there."""
+    samples, hardware = Samples(), Samples()
+    await asking.whole(question.selector(), begin, end, samples)
+    found = {name: table for name, table in servers(samples).items() if _is_engine(table)}
+    places = {name: place_of(name, table) for name, table in found.items()}
+    for selector in selectors(places.values()) if found else ():
+        await asking.whole(selector, begin, end, hardware)
+    return {name: _recording(table, target, beside(hardware, places[name])) for name, table in found.items()}
 
 
 async def dropped(question: Question, instances: Iterable[str], at: float, access: Access) -> set[str]:
@@ -63,77 +132,20 @@ async def dropped(question: Question, instances: Iterable[str], at: float, acces
     """
     up = "up{" + question.matchers + "}"
     async with Session(question.address, access) as session:
-        before = await _asked(session, f"{up}[{_LATELY_S}s]", at)
-        now = await _asked(session, up, at, "vector")
-    scraped = {one.metric.get("instance", "") for one in now}
-    return {one.metric.get("instance", "") for one in before} & set(instances) - scraped
-
-
-async def _whole(session: Session, selector: str, begin: float, end: float, samples: Samples) -> None:
-    while begin < end - 1e-3:
-        begin = await _piece(session, selector, begin, end, samples)
-
-
-async def _piece(session: Session, selector: str, begin: float, end: float, samples: Samples) -> float:
-    """Read one piece from ``begin`` on into ``samples``, a smaller one where it is too much; where it ends."""
-    piece = min(PIECE_S, end - begin)
-    while True:
-        query = f"{selector}[{max(round(piece * 1000), 1)}ms]"
-        try:
-            gather(await _asked(session, query, begin + piece), samples)
-        except TooLarge:
-            if piece <= _LEAST_PIECE_S:
-                raise
-            piece /= 2
-        else:
-            return begin + piece
-
-
-async def _asked(session: Session, query: str, at: float, kind: str = "matrix") -> list[Series]:
-    answer = await session.get(f"/api/v1/query?query={quote(query, safe='')}&time={at:.3f}")
-    where = session.address.base
-    if answer.status in (401, 403):
-        raise AccessDenied(
-            f"{where} answered {answer.status}: it wants credentials, or not these",
-            "give a token with --token-file or WHYSTALL_TOKEN, or a header with --header",
-        )
-    told = _decoded(answer, where)
-    if told.status == "success" and told.data is not None:
-        if told.data.result_type != kind:
-            raise NotMetrics(f"{where} answered with a {told.data.result_type[:20]} where samples were asked for")
-        return told.data.result
-    _refused(told, answer, where)
-    raise AssertionError("unreachable")
-
-
-def _decoded(answer: Answer, where: str) -> Answered:
-    try:
-        return _DECODER.decode(answer.body)
-    except (msgspec.DecodeError, RecursionError) as error:
-        if answer.status >= 500:
-            raise Unavailable(f"{where} answered {answer.status}", "it is overloaded or not ready; try again") from None
-        what = "half an answer" if "truncated" in str(error) else "no answer of a Prometheus"
-        raise NotMetrics(
-            f"{where} gave {what} ({answer.status})", "check the address and its path prefix, and proxies between"
-        ) from None
-
-
-def _refused(told: Answered, answer: Answer, where: str) -> None:
-    reason = told.error[:200] or f"status {answer.status}"
-    if "too many samples" in reason or "too many points" in reason:
-        raise TooLarge(f"{where} holds more samples than it answers with: {reason}", "narrow the selector")
-    if told.error_type == "bad_data":
-        raise UsageError(f"{where} cannot read the selector: {reason}", "it is put into PromQL as it is given")
-    raise Unavailable(f"{where} refused the query: {reason}", "look at the Prometheus itself; try again")
+        asking = Asking(session)
+        before = await asking.series(f"{up}[{_LATELY_S}s]", at)
+        now = await asking.series(up, at, "vector")
+    scraped = {one.labels().get("instance", "") for one in now}
+    return {one.labels().get("instance", "") for one in before} & set(instances) - scraped
 
 
 def _is_engine(table: SeriesTable) -> bool:
     return len(table.times) > 0 and any("num_requests_running" in key.name for key in table.keys)
 
 
-def _recording(name: str, table: SeriesTable, target: str, several: bool, hardware: SeriesTable) -> Recording:
+def _recording(table: SeriesTable, target: str, hardware: SeriesTable) -> Recording:
     return Recording(
-        target=Target(f"{target} {name}" if several else target),
+        target=Target(target),
         metrics=table,
         gpu=gpu_of(hardware),
         host=host_of(hardware),
