@@ -15,6 +15,7 @@ from .forecast import forecast
 from .gpu import gpu
 from .host import host
 from .latency import latency
+from .link import link
 from .log import log
 from .memory import memory
 from .multimodal import multimodal
@@ -48,6 +49,7 @@ FAMILIES: tuple[Callable[[Scene], Iterator[Evidence]], ...] = (
     gpu,
     ranks,
     client,
+    link,
     log,
     events,
     startup,

@@ -49,6 +49,14 @@ _TABLE = (
     ),
     Threshold("baseline_min", 5.0, "s", "shorter pasts hold too few requests for a mean"),
     Threshold("baseline_requests", 5.0, "req", "means of fewer requests are anecdotes"),
+    # The way to other hosts
+    Threshold(
+        "link_slower", 2.0, "ratio", "another route or a queue in the way at least doubles a round trip; noise does not"
+    ),
+    Threshold("link_felt", 0.005, "s", "a probe of a busy host is late by a millisecond or two of that host's own"),
+    Threshold(
+        "link_lost", 0.02, "ratio", "TCP repairs single losses: a probe that fails got nothing through for seconds"
+    ),
     # Saturation
     Threshold(
         "kv_wall", 0.97, "ratio", "the last partial block of each sequence keeps a full pool at 97 to 100% (method 2.1)"

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .configuration import Configuration, IterationColumns, LogEvent, SettingShift, Start
 from .diagnosis import Engine, Identity, Limit
-from .recording import ClientColumns, Contrast, SeriesTable, SpanRow
+from .recording import ClientColumns, Contrast, LinkColumns, SeriesTable, SpanRow
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -179,6 +179,7 @@ class EngineState(msgspec.Struct, frozen=True):
     events: tuple[LogEvent, ...] = ()
     spans: tuple[SpanRow, ...] = ()
     contrasts: tuple[Contrast, ...] = ()
+    links: LinkColumns | None = None
     identities: tuple[Identity, ...] = ()
     restarts: tuple[float, ...] = ()  # seconds after ``start``
     unanswered_before_s: float = (

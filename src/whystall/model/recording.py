@@ -102,6 +102,19 @@ class HostColumns(msgspec.Struct, frozen=True):
     mem_available_bytes: Floats | None = None
 
 
+class LinkColumns(msgspec.Struct, frozen=True):
+    """Round trips from the reader's host to others, a row a round of probes to one ``peer`` (host:port): seconds, NaN where
+    none came back, and how many of ``sent`` were lost."""
+
+    t: Floats
+    peer: tuple[str, ...]
+    rtt_min_s: Floats
+    rtt_median_s: Floats
+    rtt_max_s: Floats
+    sent: Floats
+    lost: Floats
+
+
 class Sender(msgspec.Struct, frozen=True):
     """Who a request was of, as far as its source says: its id, the adapter it asked for, its tenant or user."""
 
@@ -199,4 +212,5 @@ class Recording(msgspec.Struct, frozen=True):
     argv: tuple[str, ...] = ()  # the server's command line where it was given or found
     health: tuple[Health, ...] = ()
     contrasts: tuple[Contrast, ...] = ()
+    links: LinkColumns | None = None  # between the server's host and others
     warnings: tuple[InputWarning, ...] = ()

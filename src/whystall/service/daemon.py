@@ -20,6 +20,7 @@ from .guard import Guard, require_token
 from .http import Face, serving
 from .keeper import Keeper
 from .ledger import Ledger
+from .links import Probing
 from .log import Log
 from .notices.receiver import Receiver
 from .server import Watching
@@ -82,7 +83,8 @@ async def watch(
             if started is not None:
                 started(url)
         await stack.enter_async_context(_signals(stop, lambda: _reload(plan, watcher, log)))
-        sending = [asyncio.create_task(notice.run()) for notice in notices]
+        probing = Probing(plan.settings.peers, watcher.links, watcher.lookout.pulse, keeper)
+        sending = [asyncio.create_task(notice.run()) for notice in notices] + [asyncio.create_task(probing.run())]
         for notice in notices:  # whoever was told of an incident before a restart is told of its end
             notice.remember(watcher.ledger.open())
         watcher.aim(plan.targets)

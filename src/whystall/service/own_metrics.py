@@ -5,11 +5,13 @@ Source of the format: OpenMetrics 1.0.0 (prometheus.io/docs/specs/om/open_metric
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator
 
 import psutil
 
+from .links import series
 from .lookout import Lookout
 from .server import EngineSeen, Server
 from .watcher import Watcher
@@ -65,10 +67,22 @@ def _own(watcher: Watcher) -> Iterator[list[str]]:
     )
     yield _family("whystall_resident_bytes", "gauge", "Memory of it.", [("", {}, float(process.memory_info().rss))])
     yield from _pulse(watcher)
+    yield from _links(watcher)
     yield _family(
         "whystall_store_held", "gauge", "Scrapes that could not be written yet.", [("", {}, float(watcher.store.held))]
     )
     yield _family("whystall_uptime_seconds", "gauge", "Since it started.", [("", {}, time.time() - watcher.started)])
+
+
+def _links(watcher: Watcher) -> Iterator[list[str]]:
+    """The ways to the other daemons that are named."""
+    found = [pair for one in watcher.links.latest().values() for pair in series(one) if math.isfinite(pair[1])]
+    texts = {
+        "whystall_link_rtt_seconds": "Round trips to another daemon in the last round of probes.",
+        "whystall_link_loss_ratio": "Share of that round's probes that were lost.",
+    }
+    for name, text in texts.items():
+        yield _family(name, "gauge", text, [("", dict(key.labels), value) for key, value in found if key.name == name])
 
 
 def _pulse(watcher: Watcher) -> Iterator[list[str]]:

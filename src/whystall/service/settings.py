@@ -13,7 +13,9 @@ import msgspec
 from whystall.errors import UsageError
 from whystall.model.duration import parse_duration
 from whystall.model.text import LANGUAGES
+from whystall.sources.live.address import Address
 
+from .links import MOST_PEERS
 from .silence import Silence
 
 NoticeKind = Literal["alertmanager", "pagerduty", "webhook", "slack", "feishu", "dingtalk", "wecom"]
@@ -61,6 +63,7 @@ class WatchSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     store: str = ""
     keep: str = "30d"
     full: str = "7d"
+    peers: tuple[str, ...] = ()  # other daemons' HTTP faces, to which round trips are measured
     external_url: str = ""  # where people reach the dashboard, for links in notices
     dry_run: bool = False  # a forecast starts the dry run of a fix; it costs some seconds of a core
     silences: tuple[Silence, ...] = ()
@@ -71,6 +74,10 @@ class WatchSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         for name in ("interval", "keep", "full"):
             text = getattr(self, name)
             _named(f"watch.{name}", partial(parse_duration, text or "1s"))
+        for place, peer in enumerate(self.peers):
+            _named(f"watch.peers[{place}]", partial(Address.parse, peer))
+        if len(self.peers) > MOST_PEERS:
+            raise UsageError(f"watch.peers: {len(self.peers)} are named", f"{MOST_PEERS} at most are probed.")
         for place, silence in enumerate(self.silences):
             _named(f"watch.silences[{place}]", silence.check)
         for place, notice in enumerate(self.notices):

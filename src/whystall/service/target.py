@@ -7,8 +7,10 @@ from pathlib import Path
 
 import msgspec
 
+from whystall.errors import UsageError
 from whystall.model.slo import Slo
 from whystall.sources.live.access import Access
+from whystall.sources.live.address import Address
 from whystall.trials.actuators.spec import ActuatorSpec
 
 _ODD = re.compile(r"[^A-Za-z0-9._~-]+")
@@ -33,6 +35,14 @@ class WatchTarget(msgspec.Struct, frozen=True):
     otlp_listen: str = ""
     beside: bool = True
     actuator: ActuatorSpec | None = None
+
+
+def host_of(target: str) -> str:
+    """The host of a server's address, "" where the target is none."""
+    try:
+        return Address.parse(target).host
+    except UsageError:
+        return ""
 
 
 def short_name(text: str) -> str:

@@ -25,6 +25,7 @@ from .events import Event, Events
 from .foresight import Foresight, planned, suggested
 from .keeper import Keeper
 from .ledger import Ledger
+from .links import Links
 from .log import Log
 from .look import Job
 from .lookout import Lookout
@@ -33,7 +34,7 @@ from .scraping import Scraping
 from .server import EngineSeen, Watching
 from .silence import Silence, silenced
 from .systemd import notify
-from .target import WatchTarget
+from .target import WatchTarget, host_of
 from .witnessing import Witnessing
 from .workers import Workers
 
@@ -66,6 +67,7 @@ class Watcher:
         self.looks = 0
         self.scrapes = self.failures = 0
         self.pages_s = 0.0  # that taking pages in took, of this process's time
+        self.links = Links()
         self.lookout.pulse.changed = self._pulse_changed
         self.ready = asyncio.Event()  # every target was asked once
         self._workers = workers
@@ -153,6 +155,7 @@ class Watcher:
         """A server to watch, from the configuration or from a Prometheus."""
         server = self.lookout.watch(name, target.target, target.slo)
         server.argv, server.timeout_s = target.argv, target.access.timeout_s
+        server.witness.links, server.witness.host = self.links, host_of(target.target)
         self._resume(name)
 
     def back(self, name: str, t: float) -> None:

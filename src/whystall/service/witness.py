@@ -16,6 +16,7 @@ from whystall.sources.hardware.joined import joined
 from whystall.sources.host import HostRow, host_columns
 
 from .kept_log import KeptLog
+from .links import Links
 from .window import Window
 
 MOST_SPANS = 20_000
@@ -35,6 +36,8 @@ class Witness:
         self.spans: deque[SpanRow] = deque(maxlen=MOST_SPANS)
         self.away: dict[str, str] = {}  # what was named and does not answer, and why
         self.argv: tuple[str, ...] = ()
+        self.links = Links()
+        self.host = "-"  # the server's; "" once it is known to be this one, from which all ways begin
         self._loud = False
         self._told: Recording | None = None
 
@@ -92,6 +95,7 @@ class Witness:
             log=(*recording.log, *self.log.since(start), *kernel, *faults),
             spans=tuple(span for span in self.spans if span.end >= start),
             argv=recording.argv or self.argv,
+            links=self.links.columns(start, self.host),
             warnings=(*recording.warnings, *(told.warnings if told else ()), *self._warnings()),
         )
 

@@ -165,6 +165,7 @@ class Witnessing:
             return
         if not await asyncio.to_thread(is_this_host, address):
             return
+        self._witness.host = ""
         while True:
             beside = Beside(
                 address.port, self._clock, self._clock.now(), self._interval_s, _Rows(self._witness), keep=False

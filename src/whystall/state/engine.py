@@ -140,6 +140,7 @@ class _Context:
             "health_ok": (r.health[-1].status == 200) if r.health else None,
             "unknown_names": self.unknown,
             "contrasts": r.contrasts,
+            "links": r.links,
             "signals": self.signals(),
         }
 

@@ -19,6 +19,8 @@ FOLDER = Path(whystall.evidence.__file__).parent
 ID = re.compile(r"[a-z]+\.[a-z_]+")
 # For the reader of the report: no cause weighs them.
 CONTEXT = {
+    "link.rtt",
+    "link.lost",
     "itl.frozen",
     "log.reset_failed",
     "log.too_long",
