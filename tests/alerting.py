@@ -11,6 +11,7 @@ from pathlib import Path
 
 import yaml
 
+from whystall.emulator.server.dcgm_page import dcgm_page
 from whystall.emulator.server.deployment import Deployment
 from whystall.emulator.server.faults import FAULTS, Planned, inject, prepared
 from whystall.emulator.server.faults.scene import healthy_serving
@@ -22,8 +23,11 @@ SAMPLE = re.compile(r"^([A-Za-z_:][\w:]*)(?:\{(.*)\})? (\S+)$")
 Series = dict[str, list[str]]
 
 
-def faulty_pages(fault: str, minutes: float, at: float, severity: float = 1.0) -> list[str | None]:
-    """The pages of a healthy server whose fault comes after ``at`` minutes; None where it did not answer."""
+def faulty_pages(fault: str, minutes: float, at: float, severity: float = 1.0, dcgm: bool = False) -> list[str | None]:
+    """The pages of a healthy server whose fault comes after ``at`` minutes; None where it did not answer.
+
+    ``dcgm``: with the DCGM exporter's series behind them, which answers whatever becomes of the server.
+    """
     planned = [] if fault == "healthy" else [Planned(FAULTS[fault], at * 60, severity)]
     deployment = Deployment(prepared(healthy_serving(fault), planned), start=START)
     for plan in planned:
@@ -32,7 +36,8 @@ def faulty_pages(fault: str, minutes: float, at: float, severity: float = 1.0) -
     for number in range(int(minutes * 60 / STEP_S)):
         deployment.advance(START + number * STEP_S)
         serves = deployment.alive and deployment.now >= deployment.ready_at
-        pages.append(deployment.page() if serves else None)
+        page = deployment.page() if serves else None
+        pages.append((page or "") + dcgm_page(deployment, deployment.now) if dcgm else page)
     return pages
 
 

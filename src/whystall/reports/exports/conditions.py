@@ -203,6 +203,10 @@ WATCHED = (
         Text("whystall watch cannot read the server", "whystall watch 读不到服务器"),
     ),
     Symptom(
+        Condition("watch_late", "whystall_loop_lag_seconds > 1", "5m", "ticket", "{{ $value | humanizeDuration }}"),
+        Text("whystall watch gets too little CPU", "whystall watch 的 CPU 不足"),
+    ),
+    Symptom(
         Condition("watch_down", 'up{job="whystall"} == 0', "2m", "ticket"),
         Text("whystall watch does not answer", "whystall watch 没有应答"),
     ),
