@@ -1,4 +1,4 @@
-"""A week of 100 engines out of a real Prometheus, as ``diagnose prometheus+http://… --for 7d`` reads it; and raw samples a second.
+"""A week of 100 engines out of a real Prometheus, as ``diagnose prometheus+http://… --for 7d`` reads it, and raw samples.
 
 Three figures are measured side by side:
 
