@@ -33,6 +33,7 @@ _NOT_RECOMMENDED = Text(
 )
 _AS_CANARY = Text("as a canary, taken back at the first harm: {because}", "作为金丝雀试行，一有损害即恢复：{because}")
 _NOT_PREDICTED = Text("the emulator cannot say what it would do", "模拟器无法预测其效果")
+_NOT_PREDICTED_AS = Text("what it would do is not predicted: {why}", "未预测其效果：{why}")
 _MISSED = Text(
     "{metric} changed by {seen}, worse than all of what was predicted ({predicted}): the model of this server is wrong",
     "{metric} 变化 {seen}，比预测区间（{predicted}）都差：对该服务器的建模有误",
@@ -81,7 +82,9 @@ def _may_be_tried(remedy: Remedy, canary: bool) -> bool:
 
 
 def _because(remedy: Remedy) -> Text:
-    return remedy.prediction.because if remedy.prediction is not None else _NOT_PREDICTED
+    if remedy.prediction is not None:
+        return remedy.prediction.because
+    return _NOT_PREDICTED_AS.format(why=remedy.not_predicted) if remedy.not_predicted else _NOT_PREDICTED
 
 
 def primary_of(

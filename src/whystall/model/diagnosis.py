@@ -149,8 +149,8 @@ class Remedy(msgspec.Struct, frozen=True):
     ``change`` maps a flag, as this server's version writes it, to its value: ``"true"`` sets a switch, which is written
     without a value, ``""`` takes the flag away. It is empty where the remedy is no flag; ``assume`` then says what else
     changes, as a prediction takes it (``replicas``). ``buys`` and ``risk`` say what is won and what it costs;
-    ``prediction`` and its relative changes ``effect`` are there where somebody computed them, ``tried`` where a kept
-    case used it.
+    ``prediction`` and its relative changes ``effect`` are there where somebody computed them, ``not_predicted`` why they
+    are not where somebody wanted them; ``tried`` where a kept case used it.
     """
 
     id: str
@@ -168,6 +168,7 @@ class Remedy(msgspec.Struct, frozen=True):
     assume: dict[str, str] = {}
     prediction: Prediction | None = None
     tried: Tried | None = None
+    not_predicted: Text | None = None
 
 
 class Impact(msgspec.Struct, frozen=True):

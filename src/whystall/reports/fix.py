@@ -53,6 +53,7 @@ _LATENCY = Text("a whole request's time {change}", "单个请求总耗时 {chang
 _THROUGHPUT = Text("tokens a second {change}", "每秒 token 数 {change}")
 _GONE = Text("healthy; gone: {causes}", "健康；已消失：{causes}")
 _AND = Text(", ", "、")
+_NOT_PREDICTED = Text("not predicted: {why}", "未预测：{why}")
 _PREDICTED = Text("predicted: {effects}", "预测：{effects}")
 _PAIRS = Text(
     "{verdict} after {pairs} pairs of blocks, {seconds:.0f} s of the server's time, under {load}",
@@ -120,7 +121,8 @@ def _option(remedy: Remedy, lang: str) -> RenderableType:
     fared = tried_text(remedy.tried, lang)
     text = Line("· " + clean(remedy.text.in_(lang)) + (f" ({clean(fared)})" if fared else ""))
     if remedy.prediction is None:
-        return text
+        why = _NOT_PREDICTED.format(why=remedy.not_predicted) if remedy.not_predicted else None
+        return Group(text, Line("  " + clean(why.in_(lang)), style="dim")) if why else text
     effects = ", ".join(f"{_named(name, lang)} {_range(found)}" for name, found in list(remedy.effect.items())[:4])
     said = f"  {remedy.prediction.because.in_(lang)}"
     told = f"  {_PREDICTED.format(effects=effects).in_(lang)}" if effects else ""

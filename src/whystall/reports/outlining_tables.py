@@ -83,7 +83,9 @@ def _remedy(remedy: Remedy, lang: str) -> tuple[str, ...]:
 
 
 def effect_text(remedy: Remedy, lang: str) -> str:
-    """What it would do, as far as somebody computed it; of a prediction the advice and the metrics that tell it."""
+    """What it would do, as far as somebody computed it; of a prediction the advice and the metrics that tell it, else
+    why there is none.
+    """
     shown = {name: r for name, r in remedy.effect.items() if remedy.prediction is None or name in TELLING}
     effects = [
         say("effect_value", lang, name=metric_title(name, lang), **_range(low=r.low, mid=r.mid, high=r.high))
@@ -91,6 +93,8 @@ def effect_text(remedy: Remedy, lang: str) -> str:
     ]
     if remedy.prediction is not None:
         effects.insert(0, WHATIF_PHRASES[f"advice_{remedy.prediction.advice}"].in_(lang))
+    elif remedy.not_predicted is not None:
+        effects.append(say("not_predicted", lang, why=clean(remedy.not_predicted.in_(lang))))
     return say("comma", lang).join(effects)
 
 

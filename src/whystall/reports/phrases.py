@@ -170,6 +170,7 @@ PHRASES: dict[str, Text] = {
     # remedies
     "change": Text("Change", "改动"),
     "effect": Text("Expected effect", "预期效果"),
+    "not_predicted": Text("not predicted: {why}", "未预测：{why}"),
     "effect_value": Text("{name} {mid} ({low} to {high})", "{name} {mid}（{low} 至 {high}）"),
     "flags": Text("Flags", "参数"),
     "buys": Text("Buys", "收益"),

@@ -61,6 +61,14 @@ _OUTSIDE = (
     "replica_imbalance",
     "lora_swapping",
 )
+_NO_PART = Text(
+    "it is no flag and no number of servers, clients or cores, which is what the emulator can turn",
+    "它不是参数，也不是服务器、客户端或核的数量，仿真器只能改变这些",
+)
+_LATER = Text(
+    "only the first {most} are played; ask for it by itself with whystall whatif",
+    "只试算前 {most} 项；可用 whystall whatif 单独询问",
+)
 _DROPPED = Text("predicted: {because}", "预测：{because}")
 
 
@@ -238,24 +246,33 @@ def predict_remedies(
     What is recommended comes first, then what only a canary should try, then what was not predicted; of each, what is
     expected to recover most of the loss (:func:`worth`), which counts how it fared in kept cases. What would not
     help, or might harm, is dropped and told in ``not_offered`` of the first; where nothing else is left it stays, last,
-    with its advice "no". Returns them as they are where the window does not say enough for a prediction.
+    with its advice "no". What is not predicted says why. Where the window does not say enough for any prediction, they
+    stay in their order.
     """
-    wanted = [remedy for remedy in diagnosis.remedies if remedy.change or remedy.assume][:most]
-    if not wanted:
-        return diagnosis.remedies
+    wanted = [remedy for remedy in diagnosis.remedies if _can_be_played(remedy)][:most]
     try:
-        stage = stage_of(diagnosis, state, slo)
-    except TooLittleData:
-        return diagnosis.remedies
-    told = {remedy.id: _told(stage, remedy) for remedy in wanted}
-    sure = {cause.id: cause.probability for cause in diagnosis.causes}
-    return _ranked([told.get(remedy.id, remedy) for remedy in diagnosis.remedies], sure)
+        stage = stage_of(diagnosis, state, slo) if wanted else None
+    except TooLittleData as error:
+        return tuple(_without(remedy, Text(error.message)) for remedy in diagnosis.remedies)
+    told = {remedy.id: _told(stage, remedy) for remedy in wanted if stage is not None}
+    later = _LATER.format(most=most)
+    remedies = [told.get(remedy.id) or _without(remedy, later) for remedy in diagnosis.remedies]
+    return _ranked(remedies, {cause.id: cause.probability for cause in diagnosis.causes})
+
+
+def _can_be_played(remedy: Remedy) -> bool:
+    return bool(remedy.change or remedy.assume)
+
+
+def _without(remedy: Remedy, why: Text) -> Remedy:
+    """``remedy`` with why it comes without a prediction; one that is no flag and no number has a reason of its own."""
+    return msgspec.structs.replace(remedy, not_predicted=why if _can_be_played(remedy) else _NO_PART)
 
 
 def _told(stage: Stage, remedy: Remedy) -> Remedy:
     found = predict(stage, WhatIfAsked(remedy.change, remedy.assume))
     if isinstance(found, NotPredicted):
-        return remedy
+        return _without(remedy, found.because)
     return msgspec.structs.replace(remedy, prediction=found, effect=found.effect())
 
 

@@ -22,6 +22,7 @@ from whystall.remedies.whatif.prediction import (
     worth,
 )
 from whystall.remedies.whatif.subject import options_of
+from whystall.reports.outlining_tables import effect_text
 from whystall.sources.files.recording import read_recording
 
 
@@ -144,7 +145,27 @@ def test_too_short_a_window_is_refused_and_leaves_the_remedies(seq_cap):
     bare = msgspec.structs.replace(state, series=None)
     with pytest.raises(TooLittleData):
         stage_of(diagnosis, bare)
-    assert predict_remedies(diagnosis, bare) == diagnosis.remedies
+    found = predict_remedies(diagnosis, bare)
+    assert [remedy.id for remedy in found] == [remedy.id for remedy in diagnosis.remedies]
+    assert all("too few scrapes" in remedy.not_predicted.en for remedy in found if remedy.change)
+
+
+def test_what_is_not_predicted_says_why(seq_cap, monkeypatch, stage):
+    monkeypatch.setattr("whystall.remedies.whatif.prediction.stage_of", lambda *_: stage)
+    diagnosis, state = seq_cap
+    first = diagnosis.remedies[0]
+    told = [
+        msgspec.structs.replace(first, id="kernels", change={"--quantization": "fp8"}),
+        msgspec.structs.replace(first, id="by hand", change={}),
+        first,
+        msgspec.structs.replace(first, id="later", change={"--max-num-seqs": "32"}),
+    ]
+    found = {r.id: r for r in predict_remedies(msgspec.structs.replace(diagnosis, remedies=tuple(told)), state, most=2)}
+    assert found[first.id].not_predicted is None
+    assert "speed is not known" in found["kernels"].not_predicted.en
+    assert "no flag" in found["by hand"].not_predicted.en
+    assert "first 2" in found["later"].not_predicted.en
+    assert "speed is not known" in effect_text(found["kernels"], "en")
 
 
 def test_seats_that_nobody_told_are_at_least_as_many_as_were_taken(seq_cap):
