@@ -7,13 +7,16 @@ import json
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+from alerting import samples
 from integration_processes import process, until
+from watched_pages import START, Emulated
 
 pytestmark = [
     pytest.mark.prometheus,
@@ -51,6 +54,47 @@ async def test_the_incident_of_one_of_two_servers(tmp_path: Path, free_port: Cal
     assert both["engine"]["id"].startswith(f"127.0.0.1:{ill}")
     assert {engine["verdict"] for engine in both["engines"]} == {"healthy", "bottleneck"}
     assert one["verdict"] == "healthy"
+
+
+HOURS, ILL_AT, ILL_UNTIL = 2.25, 4200.0, 5100.0
+
+
+def hours_of(instance: str, fault: str, end: float) -> list[str]:
+    """Samples of an emulated server at a scrape in 15 s, as OpenMetrics; ill for a quarter of an hour in between."""
+    emulated = Emulated(fault, ILL_AT, ILL_UNTIL)
+    table: dict[str, list[str]] = {}
+    where = f'job="v",instance="{instance}"'
+    for number in range(int(HOURS * 3600 / 15)):
+        emulated.deployment.advance(START + number * 15)
+        for name, labels, value in samples(emulated.deployment.page()):
+            key = f"{name}{{{','.join(filter(None, (labels, where)))}}}"
+            table.setdefault(key, []).append(f"{key} {value} {end - HOURS * 3600 + number * 15:.0f}")
+    return [line for lines in table.values() for line in lines]
+
+
+@pytest.mark.slow
+async def test_of_hours_the_quarter_that_was_ill_is_found(tmp_path: Path, free_port: Callable[[], int]) -> None:
+    end, port = float(int(time.time()) // 7200 * 7200), free_port()
+    lines = [*hours_of("calm:8000", "", end), *hours_of("ill:8000", "kv_capacity", end), "# EOF", ""]
+    (tmp_path / "in.om").write_text("\n".join(lines), encoding="utf-8")
+    back_fill = ["promtool", "tsdb", "create-blocks-from", "openmetrics", "in.om", "data"]
+    subprocess.run(back_fill, cwd=tmp_path, check=True, capture_output=True)
+    (tmp_path / "p.yml").write_text("global: {}\n")
+    prometheus = ["prometheus", f"--config.file={tmp_path / 'p.yml'}", f"--storage.tsdb.path={tmp_path / 'data'}"]
+    with process(*prometheus, f"--web.listen-address=127.0.0.1:{port}"):
+        asked = f"http://127.0.0.1:{port}/api/v1/query?query=count(vllm:num_requests_running)&time={end - 60:.0f}"
+        await until(asked, lambda told: len(told["data"]["result"]) == 1)
+        target = f"prometheus+http://127.0.0.1:{port}?job=v&end={end:.0f}"
+        command = [sys.executable, "-m", "whystall", "diagnose", target, "--for", f"{HOURS:g}h", "--json"]
+        done = await asyncio.to_thread(subprocess.run, command, capture_output=True, check=False, text=True)
+    told = json.loads(done.stdout)
+    assert done.returncode == 1, told
+    assert told["causes"][0]["id"] == "kv_capacity"
+    assert told["engine"]["id"].startswith("ill:8000")
+    assert {engine["verdict"] for engine in told["engines"]} == {"healthy", "bottleneck"}
+    ill = end - HOURS * 3600 + ILL_AT
+    assert told["window"]["start"] + told["causes"][0]["onset"]["seconds"] == pytest.approx(ill, abs=60)
+    assert any("were read in full" in notice["text"] for notice in told["warnings"])
 
 
 @pytest.mark.skipif(shutil.which("victoria-metrics") is None, reason="no victoria-metrics on this machine")

@@ -20,6 +20,7 @@ from whystall.reports.incident_line import incident_line
 from whystall.reports.json import to_json
 from whystall.service.daemon import Plan
 from whystall.service.daemon import watch as run_daemon
+from whystall.service.discovery import discovers, require_question
 from whystall.service.log import LEVELS, Log
 from whystall.service.rehearsal import rehearse
 from whystall.service.server import Watching
@@ -180,6 +181,13 @@ def watched(asked: Asked, targets: tuple[str, ...]) -> tuple[WatchTarget, ...]:
 
 def _watch_target(name: str, reading: Reading) -> WatchTarget:
     beside = reading.companions
+    if discovers(reading.target):
+        require_question(reading.target)
+        if beside or reading.log is not None or reading.kernel_log is not None:
+            raise UsageError(
+                f"{name}: log, kernel_log, dcgm, node_exporter and otlp_listen go with a server's own address",
+                "A Prometheus, a Ray cluster and Kubernetes tell of several servers, and of their hosts themselves.",
+            )
     return WatchTarget(
         name,
         reading.target,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from whystall.sources.kubernetes.question import is_kubernetes
-from whystall.sources.prometheus.question import is_question
-from whystall.sources.ray.question import is_ray
+from whystall.sources.kubernetes.question import is_kubernetes, parse_kubernetes
+from whystall.sources.prometheus.question import is_question, parse_question
+from whystall.sources.ray.question import is_ray, parse_ray
 
 from .pod_watching import PodWatching
 from .polling import Polling
@@ -25,6 +25,16 @@ class Discovery(Protocol):
 def discovers(target: str) -> bool:
     """Whether servers are found behind a target, each to be watched by itself under the target's name, ``~`` and its own."""
     return is_question(target) or is_ray(target) or is_kubernetes(target)
+
+
+def require_question(target: str) -> None:
+    """Raises UsageError for a target that tells of several and cannot be read."""
+    if is_kubernetes(target):
+        parse_kubernetes(target)
+    elif is_ray(target):
+        parse_ray(target)
+    else:
+        parse_question(target)
 
 
 def discovery(target: WatchTarget, how: Watching, taker: Taker) -> Discovery:

@@ -19,6 +19,21 @@ def test_names_and_addresses():
     assert [one.name for one in watched(asked, ("prod", "http://q:1", "http://q:1/"))] == ["prod", "q-1", "q-1-3"]
 
 
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        (TargetEntry(url="k8s://LLM/x"), "names no namespace"),
+        (TargetEntry(url="ray+http://h:8265?what=1"), "has no 'what'"),
+        (TargetEntry(url="prometheus+http://h:9090?query=rate(x)"), "not a selector"),
+        (TargetEntry(url="k8s://llm/vllm", log="/var/log/x"), "go with a server's own address"),
+        (TargetEntry(url="ray+http://h:8265", dcgm="http://h:9400"), "go with a server's own address"),
+    ],
+)
+def test_a_target_of_several_that_cannot_be_is_refused_at_the_start(entry, said):
+    with pytest.raises(UsageError, match=said):
+        watched(Asked(settings=Settings(targets={"many": entry})), ())
+
+
 def test_nothing_to_watch_is_said():
     with pytest.raises(UsageError, match="nothing to watch"):
         watched(Asked(), ())

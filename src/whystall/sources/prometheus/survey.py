@@ -8,7 +8,8 @@ Prometheus has them), and only the worst time of each engine is then read in ful
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 
 import msgspec
 import numpy as np
@@ -30,6 +31,7 @@ RATE_S = 120.0  # a rate over less has too few samples at a scrape in 30 s
 FELT_TTFT_S, SLOWER = 0.2, 1.25
 # What a request loses that finds nobody there: as long as clients wait for an answer at least.
 AWAY_S = 10.0
+_MOST_NAMED = 200  # instances in one matcher: a query stands in an address, which has its bounds
 BEFORE_S, AFTER_S = 600.0, 1200.0  # of the raw samples around the begin: what was usual, and what then went on
 RECENT_S = 900.0  # what is read of an engine that lost nothing
 _TTFT, _ITL = "time_to_first_token_seconds", "inter_token_latency_seconds"
@@ -67,9 +69,13 @@ async def survey(asking: Asking, matchers: str, begin: float, end: float) -> Sur
     queries = _by_rules(matchers, step_s) if by_rules else _raw(matchers, max(step_s, RATE_S))
     answers = await asyncio.gather(*(_curve(asking, query, begin, end, step_s) for query in queries.values()))
     curves = dict(zip(queries, answers, strict=True))
-    times = np.arange(begin, end + step_s / 2, step_s)
     names = sorted(set(curves["requests"]) | set(curves["tokens"]))
-    return Surveyed({name: _episodes(times, _aligned(curves, name, times), step_s) for name in names}, step_s, by_rules)
+    up = _up(_narrowed(matchers, names), max(step_s, RATE_S))
+    curves["up"] = await _curve(asking, up, begin, end, step_s) if names else {}
+    times = np.arange(begin, end + step_s / 2, step_s)
+    return Surveyed(
+        {name: _episodes(times, _aligned(curves, name, times, step_s), step_s) for name in names}, step_s, by_rules
+    )
 
 
 def window_of(episode: Episode | None, end: float) -> tuple[float, float]:
@@ -125,7 +131,6 @@ def _raw(matchers: str, window_s: float) -> dict[str, str]:
         "requests": rate(_TTFT, "count"),
         "itl": rate(_ITL, "sum"),
         "tokens": rate(_ITL, "count"),
-        "up": _up(matchers, window_s),
     }
 
 
@@ -138,8 +143,15 @@ def _by_rules(matchers: str, step_s: float) -> dict[str, str]:
         "requests": f"sum by (instance) ({mean('requests')})",
         "itl": f"sum by (instance) ({mean('itl')} * {mean('tokens')})",
         "tokens": f"sum by (instance) ({mean('tokens')})",
-        "up": _up(matchers, step_s),
     }
+
+
+def _narrowed(matchers: str, names: Sequence[str]) -> str:
+    """The matchers for these instances alone: a Prometheus has an ``up`` of whatever it scrapes."""
+    if len(names) > _MOST_NAMED:
+        return matchers
+    quoted = "|".join(re.escape(name).replace("\\", "\\\\").replace('"', '\\"') for name in names)
+    return ",".join(filter(None, (matchers, f'instance=~"{quoted}"')))
 
 
 def _up(matchers: str, window_s: float) -> str:
@@ -149,13 +161,14 @@ def _up(matchers: str, window_s: float) -> str:
 # -- choosing
 
 
-def _aligned(curves: dict[str, Curve], name: str, times: Floats) -> dict[str, Floats]:
+def _aligned(curves: dict[str, Curve], name: str, times: Floats, step_s: float) -> dict[str, Floats]:
     """The curves of one engine at all steps, NaN where it has none."""
     found = {}
     for id, curve in curves.items():
         t, values = curve.get(name, (np.zeros(0), np.zeros(0)))
         found[id] = np.full(len(times), np.nan)
-        place = np.rint((t - times[0]) / max(times[1] - times[0] if len(times) > 1 else 1.0, 1e-9)).astype(np.int64)
+        # Clipped before it is a whole number: what another program answers may be any number.
+        place = np.clip(np.rint((t - times[0]) / step_s), -1, len(times)).astype(np.int64)
         inside = (place >= 0) & (place < len(times))
         found[id][place[inside]] = values[inside]
     return found

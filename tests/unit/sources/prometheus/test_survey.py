@@ -16,7 +16,7 @@ from whystall.reports.exports.figures import recorded
 from whystall.sources.live.access import Access
 from whystall.sources.prometheus.question import parse_question
 from whystall.sources.prometheus.reader import read_prometheus
-from whystall.sources.prometheus.survey import AFTER_S, BEFORE_S, RECENT_S, RECORDED, _episodes, window_of
+from whystall.sources.prometheus.survey import AFTER_S, BEFORE_S, RECENT_S, RECORDED, _aligned, _episodes, window_of
 
 END, WEEK = 1_800_000_000.0, 7 * 86_400.0
 BAD = END - 3 * 86_400.0  # engine b loses for an hour from here on
@@ -143,6 +143,15 @@ def test_late_tokens_and_absence_are_losses_too() -> None:
     assert (away.begin, away.end, away.lost_s) == (180.0, 300.0, 1200.0)
     nothing = dict.fromkeys(curves(calm), np.full(10, np.nan))
     assert _episodes(times, nothing, 60.0) == ()
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=8), st.floats(1, 1e6))
+def test_whatever_times_are_answered_find_a_place_or_none(answered: list[float], step_s: float) -> None:
+    times = np.arange(5) * step_s
+    curves = {"requests": {"a": (np.array(answered), np.ones(len(answered)))}}
+    (found,) = _aligned(curves, "a", times, step_s).values()
+    assert len(found) == 5
+    assert np.isfinite(found).sum() <= len(answered)
 
 
 @given(st.lists(st.floats(0, 100) | st.just(float("nan")), min_size=3, max_size=50))
