@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from aiohttp import web
+
 from fake_kubernetes import TOKEN, FakeApi, pod
 from servers import http_server
 from whystall.service import pod_watching
@@ -46,3 +48,21 @@ async def test_an_incident_of_a_pod_that_went_while_nobody_watched_is_over(tmp_p
     assert (ended.id, ended.engine_id, ended.state) == (opened.id, "llm~vllm-a", "recovered")
     with Archive.read(tmp_path / "w.sqlite") as archive:
         assert [incident.state for incident in archive.incidents(10)] == ["recovered"]
+
+
+async def test_an_api_server_that_came_back_while_nobody_watched_is_no_incident_any_more(
+    tmp_path: Path, monkeypatch
+) -> None:
+    monkeypatch.setattr(pod_watching, "DISCOVERY_S", 0.05)
+    api = FakeApi(pod("vllm-a"))
+    async with http_server(api.handler) as base:
+        target = WatchTarget("llm", f"k8s://llm/vllm?api={base}", Access(token=TOKEN))
+        plan = Plan((target,), FAST, host="", workers=0, store=tmp_path / "w.sqlite")
+        api.instead = lambda: web.Response(status=500, text="{}")
+        async with daemon(plan) as (happened, _):
+            opened = (await happened.get()).incident
+        api.instead = None
+        async with daemon(plan) as (happened, _):
+            ended = (await happened.get()).incident
+    assert (opened.engine_id, opened.kind) == ("llm", "unreachable")
+    assert (ended.id, ended.state) == (opened.id, "recovered")

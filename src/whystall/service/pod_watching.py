@@ -18,7 +18,7 @@ from whystall.sources.kubernetes.connection import connection
 from whystall.sources.kubernetes.pod_log import PodLog
 from whystall.sources.kubernetes.pods import Pod, event_warnings
 from whystall.sources.kubernetes.question import parse_kubernetes
-from whystall.sources.kubernetes.reader import MOST_PODS, list_events, list_pods, way_of
+from whystall.sources.kubernetes.reader import list_events, list_pods, way_of
 from whystall.sources.live.facts import ServerFacts
 from whystall.sources.live.http import Session
 from whystall.sources.live.scrubber import mask_secrets
@@ -137,7 +137,7 @@ class PodWatching:
                 raise
             found = []  # scaled down to none
         self._seen = True
-        return [pod for pod in found if not pod.ending][:MOST_PODS]
+        return [pod for pod in found if not pod.ending]
 
     def name(self, pod: Pod) -> str:
         """Under which a pod is watched."""

@@ -159,10 +159,14 @@ class Watcher:
         self._resume(name)
 
     def back(self, name: str, t: float) -> None:
-        """A Prometheus answers."""
+        """Who tells of several answers."""
         self._note(name)
         for happening in self.lookout.back(name, t):
             self._tell(happening)
+        for incident in self.ledger.open():  # it was away when the watch ended, and answers at the next start
+            if incident.engine_id == name:
+                for happening in self._course(incident).end(t):
+                    self._tell(happening)
 
     def page(self, name: str, t: float, page: Page, keys: Sequence[SeriesKey]) -> None:
         """A page of ``name`` came."""
@@ -222,10 +226,14 @@ class Watcher:
             self.gone(name, t)
         for incident in self.ledger.open():  # of a member that ended while nobody watched
             if incident.engine_id.startswith(f"{target}~") and not _is_of(incident.engine_id, members):
-                course = Course(incident.engine_id, incident.target, incident.engine)
-                course.incident = incident
-                for happening in course.leave(t):
+                for happening in self._course(incident).leave(t):
                     self._tell(happening)
+
+    def _course(self, incident: Incident) -> Course:
+        """The course of an incident whose server is not watched now."""
+        course = Course(incident.engine_id, incident.target, incident.engine)
+        course.incident = incident
+        return course
 
     def logged(self, name: str, chunk: bytes, t: float) -> None:
         """Lines of the log of ``name``, the last of them written at ``t``."""

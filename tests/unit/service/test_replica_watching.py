@@ -115,6 +115,24 @@ async def test_a_replica_whose_series_are_gone_is_dead_where_ray_counts_it_and_o
     assert heard.count("found", "ray~x") == 2
 
 
+async def test_a_replica_whose_node_left_the_cluster_is_over(cluster):
+    import time
+
+    cluster.replicas = ("x",)  # Serve knows nothing of it, and its node is gone
+    async with cluster.watched() as heard:
+        cluster.now = time.time()
+        cluster.names()
+        await heard.until("page", "ray~x")
+        cluster.away = True
+        await heard.until("failed", "ray~x")
+        cluster.ray.answers["/api/prometheus/sd"] = []
+        cluster.now = time.time() + SILENT_S + 60
+        await heard.until("gone", "ray~x")
+        at = len(heard.all)
+        await heard.until("only", "ray", times=3)
+        assert not [one for one in heard.all[at:] if one[1] == "ray~x"]
+
+
 async def test_the_token_goes_to_the_dashboard_alone(cluster):
     async with cluster.watched(token="secret") as heard:
         await heard.until("page", "ray~r1")
