@@ -11,6 +11,7 @@ from itertools import pairwise
 import click
 
 from whystall import __version__
+from whystall.cli.ending import end_by_sigterm, ended_by_sigterm
 from whystall.cli.verbs import Verbs
 from whystall.errors import Interrupted, UsageError, WhystallError
 
@@ -36,7 +37,11 @@ def whystall() -> None:
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the command line and leave with its exit code."""
-    sys.exit(run(sys.argv[1:] if argv is None else argv))
+    with ended_by_sigterm() as ending:
+        code = run(sys.argv[1:] if argv is None else argv)
+    if ending.told and code == Interrupted.exit_code:
+        end_by_sigterm()
+    sys.exit(code)
 
 
 def run(argv: Sequence[str]) -> int:

@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 from pathlib import Path
+from tempfile import TemporaryFile
 
 import click
 import msgspec
@@ -48,9 +49,13 @@ class Output(msgspec.Struct, frozen=True):
 
     def check(self) -> None:
         """Raise before the work, not after it, where the file could not be written."""
-        folder = self.file.parent if self.file else Path()
-        if self.file and not (os.access(self.file, os.W_OK) if self.file.exists() else os.access(folder, os.W_OK)):
-            raise UsageError(f"{self.file} cannot be written", "Choose another -o FILE, in a folder that is there.")
+        if self.file is None:
+            return
+        try:
+            _try(self.file)
+        except OSError as error:
+            hint = "Choose another -o FILE, in a folder that is there."
+            raise UsageError(f"{self.file} cannot be written: {error.strerror}", hint) from error
 
     def write(self, text: str) -> None:
         """Write the answer. Raises :class:`~whystall.errors.UsageError` where the file cannot be written."""
@@ -64,6 +69,14 @@ class Output(msgspec.Struct, frozen=True):
             raise UsageError(f"{self.file} cannot be written: {error.strerror}", "Choose another -o FILE.") from error
         if self.told:
             click.echo(_WROTE.format(file=self.file).in_(self.lang), err=True)
+
+
+def _try(file: Path) -> None:
+    """By doing it: a mode says nothing of a file system that is read-only, or of root on one that lets nobody write."""
+    if file.is_file():
+        file.open("ab").close()
+    elif not file.exists():  # a pipe would wait for its reader
+        TemporaryFile(dir=file.parent).close()
 
 
 def unknown_ending(asked: str | None, json: bool, file: Path | None) -> Text | None:

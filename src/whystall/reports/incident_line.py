@@ -32,10 +32,13 @@ def word(happening: Happening) -> Text:
 
 
 def incident_line(happening: Happening, lang: str) -> str:
-    """``12:00:05 OPENED #1 prod: KV cache too small … (since 11:59:50)``; times in UTC on the server's clock."""
+    """``2026-11-30 12:00:05 UTC OPENED #1 prod: KV cache too small … (since 11:59:50)``, on the server's clock.
+
+    With its day and zone: it is read in logs of a week and in chats of several countries.
+    """
     incident = happening.incident
     time = datetime.fromtimestamp(incident.updated, UTC)
-    told = f"{time:%H:%M:%S} {word(happening).in_(lang)} #{incident.id} {incident.engine_id}"
+    told = f"{time:%F %T} UTC {word(happening).in_(lang)} #{incident.id} {incident.engine_id}"
     silenced = f" [{incident.silenced}]" if incident.silenced else ""
     foreseen = incident.state == "warning" and incident.suggestion is not None
     dry_run = _DRY_RUN.format(text=incident.first_step).in_(lang) if foreseen else ""
@@ -45,7 +48,8 @@ def incident_line(happening: Happening, lang: str) -> str:
 def _when(incident: Incident) -> Text:
     if incident.recovered is not None:
         return _LASTED.format(time=lasted(incident.recovered - incident.since))
-    return _SINCE.format(time=f"{datetime.fromtimestamp(incident.since, UTC):%H:%M:%S}")
+    since, told = (datetime.fromtimestamp(t, UTC) for t in (incident.since, incident.updated))
+    return _SINCE.format(time=f"{since:%T}" if since.date() == told.date() else f"{since:%F %T}")
 
 
 def lasted(seconds: float) -> Text:

@@ -51,7 +51,7 @@ class Log:
             self._write(msgspec.json.encode(body, enc_hook=str).decode())
             return
         told = " ".join(f"{name}={_quoted(value)}" for name, value in values.items() if value not in ("", None))
-        self._write(clean(f"{now:%H:%M:%S} {level:7} {text} {told}".rstrip()))
+        self._write(clean(f"{now:%F %T} UTC {level:7} {text} {told}".rstrip()))
 
 
 def _quoted(value: object) -> str:

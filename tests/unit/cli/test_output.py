@@ -63,3 +63,16 @@ def test_writes_to_the_standard_output(capsys: pytest.CaptureFixture[str]) -> No
 def test_the_width_asked_for_is_taken():
     assert Output(columns=200).width == 200
     assert Output().width <= 120
+
+
+def test_a_file_that_cannot_be_written_is_refused_before_the_work_and_says_why(tmp_path: Path) -> None:
+    kept = tmp_path / "kept.html"
+    kept.write_text("old")
+    for fine in (kept, tmp_path / "new.html", Path("/dev/null")):
+        Output(file=fine).check()
+    assert kept.read_text() == "old"
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["kept.html"]
+    with pytest.raises(UsageError, match="cannot be written: No such file or directory"):
+        Output(file=tmp_path / "none" / "a.html").check()
+    with pytest.raises(UsageError, match="cannot be written: Not a directory"):
+        Output(file=kept / "a.html").check()

@@ -14,12 +14,17 @@ CLOSED = replace(OPEN, state="recovered", recovered=300.0, updated=330.0)
 
 
 def test_one_line_each():
-    assert incident_line(Happening("opened", OPEN), "en") == "00:00:30 OPENED #3 a: KV cache too small (since 00:00:00)"
-    assert (
-        incident_line(Happening("recovered", CLOSED), "en")
-        == "00:05:30 RECOVERED #3 a: KV cache too small (after 5 min)"
-    )
+    told = incident_line(Happening("opened", OPEN), "en")
+    assert told == "1970-01-01 00:00:30 UTC OPENED #3 a: KV cache too small (since 00:00:00)"
+    told = incident_line(Happening("recovered", CLOSED), "en")
+    assert told == "1970-01-01 00:05:30 UTC RECOVERED #3 a: KV cache too small (after 5 min)"
     assert "已恢复" in incident_line(Happening("recovered", CLOSED), "zh")
+
+
+def test_what_began_on_another_day_says_which():
+    told = incident_line(Happening("updated", replace(OPEN, since=86_390.0, updated=86_410.0)), "en")
+    assert told.startswith("1970-01-02 00:00:10 UTC CHANGED")
+    assert told.endswith("(since 1970-01-01 23:59:50)")
 
 
 def test_warnings_are_called_so():

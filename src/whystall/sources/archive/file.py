@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from whystall.errors import NotAStore, NotWritable, StoreDamaged, StoreLocked, StoreNewer, WhystallError
 
@@ -48,6 +51,34 @@ def connected(path: Path, *, write: bool = True) -> sqlite3.Connection:
             connection.close()
             raise
     return connection
+
+
+def claimed(path: Path) -> IO[str]:
+    """A file beside the store that only one writer can hold; the system takes it back when its holder dies.
+
+    Two writers would number the same series twice. Raises :class:`~whystall.errors.StoreLocked` or ``NotWritable``.
+    """
+    lock = path.with_name(path.name + "-lock")
+    try:
+        file = lock.open("a+", encoding="utf-8")
+    except OSError as error:
+        raise NotWritable(f"{lock} cannot be made: {error.strerror}", "Give another place with --store.") from error
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.seek(0)
+        holder = file.read(20).strip() or "unknown"
+        file.close()
+        raise StoreLocked(
+            f"another whystall (process {holder}) writes to {path}",
+            "Only one watcher writes to a store: give another --store.",
+        ) from None
+    except OSError:
+        return file  # a file system without locks
+    file.truncate(0)
+    file.write(str(os.getpid()))
+    file.flush()
+    return file
 
 
 def _touch(path: Path) -> None:

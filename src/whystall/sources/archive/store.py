@@ -6,12 +6,12 @@ import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import IO, Self
 
 import msgspec
 import numpy as np
 
-from whystall.errors import StoreDamaged
+from whystall.errors import StoreDamaged, WhystallError
 from whystall.model.case import both_languages
 from whystall.model.incident import Incident
 from whystall.model.recording import FailedScrape, Floats, SeriesKey, SeriesTable
@@ -19,7 +19,7 @@ from whystall.model.text import decode_hook
 from whystall.sources.exposition import Page
 
 from .columns import Ids, pack, pack_ids, pack_times, unpack, unpack_ids, unpack_times
-from .file import connected, named_failures, transaction
+from .file import claimed, connected, named_failures, transaction
 
 SEAL = 120  # scrapes: ten minutes at 5 s. A chunk's columns compress five times as well as its rows
 MOST_SERIES = 1_000_000  # of all targets; labels that never repeat must not fill the disk with names
@@ -40,8 +40,9 @@ class Archive:
     ``StoreDamaged``.
     """
 
-    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+    def __init__(self, connection: sqlite3.Connection, path: Path, claim: IO[str] | None = None) -> None:
         self.path = path
+        self._claim = claim
         self.left_out = 0  # samples of series beyond MOST_SERIES
         self._connection = connection
         self._series: dict[SeriesKey, int] | None = None
@@ -52,7 +53,12 @@ class Archive:
     @classmethod
     def open(cls, path: Path) -> Archive:
         """The store at ``path`` for writing, made where it is not there. Raises NotAStore, StoreNewer and the others."""
-        return cls(connected(path), path)
+        connection = connected(path)
+        try:
+            return cls(connection, path, claimed(path))
+        except WhystallError:
+            connection.close()
+            raise
 
     @classmethod
     def read(cls, path: Path) -> Archive:
@@ -62,6 +68,8 @@ class Archive:
     def close(self) -> None:
         """Close the file."""
         self._connection.close()
+        if self._claim is not None:
+            self._claim.close()
 
     def __enter__(self) -> Self:
         return self

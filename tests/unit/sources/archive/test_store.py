@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from kept_incidents import INCIDENT
-from whystall.errors import NotAStore, NotWritable, StoreDamaged, StoreNewer
+from whystall.errors import NotAStore, NotWritable, StoreDamaged, StoreLocked, StoreNewer
 from whystall.sources.archive import store as module
 from whystall.sources.archive.file import connected
 from whystall.sources.archive.store import SEAL, Archive, Habit
@@ -46,6 +46,16 @@ def test_a_second_process_may_read_while_the_first_writes(path):
         fill(writer, SEAL, start=5)
         assert len(reader.table("a", 0, 1000).times) == SEAL + 5
         assert reader.targets() == ["a"]
+
+
+def test_one_process_writes_and_another_that_would_is_refused_by_name(path):
+    with Archive.open(path):
+        with pytest.raises(StoreLocked, match=rf"process {os.getpid()}\) writes to"):
+            Archive.open(path)
+        with Archive.read(path):
+            pass
+    with Archive.open(path) as again:  # who is gone holds nothing
+        fill(again, 1)
 
 
 def test_after_a_restart_it_goes_on_with_the_same_series(path):
