@@ -42,7 +42,7 @@ def test_every_key_in_a_comment_is_a_key(tmp_path: Path):
     assert settings.protected == ("prod",)
     assert settings.targets["gpu1"].server_args
     assert settings.targets["gpu1"].kernel_log == "/dev/kmsg"
-    assert set(settings.targets) == {"local", "gpu1", "fleet"}
+    assert set(settings.targets) == {"local", "gpu1", "fleet", "llm", "ray"}
     assert settings.watch.listen == "127.0.0.1:9400"
     assert [notice.kind for notice in settings.watch.notices] == ["alertmanager", "slack"]
     assert settings.watch.silences[0].targets == ("lab*",)
