@@ -11,6 +11,7 @@ does the same with pairs of recordings of real servers. Appends to ``benchmarks/
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import math
 import os
@@ -38,7 +39,7 @@ from whystall.pipeline import diagnose, states_of
 from whystall.remedies.whatif import WhatIfAsked
 from whystall.remedies.whatif.play import figures
 from whystall.remedies.whatif.prediction import predict, stage_of
-from whystall.remedies.whatif.verdict import EFFECT, FELT_S, MARGIN, PAUSE_S
+from whystall.remedies.whatif.verdict import EFFECT, FELT_S, MARGIN, PAUSE_S, advice
 from whystall.sources.files.recording import read_recording
 from whystall.state.histograms import mean_of
 
@@ -52,6 +53,7 @@ TARGETS = (
 )
 METRICS = ("ttft_mean", "ttft_p95", "itl_mean", "itl_p95", "e2e_p95", "tokens_per_s", "goodput")
 DECIDED = 0.10  # a change of at least this size (log) has a sign
+HARM_BINS = (0.0, 0.05, 0.2, 0.5, 0.8, 0.95, 1.01)  # of P(harm), for its calibration
 DRIFT = 0.01  # sd of the steps' slow drift, every ten seconds anew
 NOISE = 0.005  # sd between two runs of one server (method.md 3)
 Change = tuple[dict[str, str], Callable[[Serving], Serving]]
@@ -242,13 +244,27 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
         "told": len(told),
         "decided": len(decided),
     }
-    for advice in ("recommend", "canary", "no"):
-        of = [r for r in rows if r["advice"] == advice]
-        out[advice] = {"cases": len(of), "harmed": sum(bool(r["harm"]) for r in of)}
+    for name in ("recommend", "canary", "no"):  # by the rule of now, whatever it was when the cases were played
+        of = [r for r in rows if advice(r["p_meets"], r["p_harm"]) == name]
+        out[name] = {"cases": len(of), "harmed": sum(bool(r["harm"]) for r in of)}
+    out["p_harm"] = [_calibrated(rows, low, high) for low, high in itertools.pairwise(HARM_BINS)]
     # What fix --apply tries without being asked: a canary that is likelier to harm than not is none.
-    tried = [r for r in rows if r["advice"] == "canary" and r.get("p_harm", 1.0) < MOST_HARM]
+    tried = [r for r in rows if advice(r["p_meets"], r["p_harm"]) == "canary" and r["p_harm"] < MOST_HARM]
     out["canary_tried"] = {"cases": len(tried), "harmed": sum(bool(r["harm"]) for r in tried)}
     return out
+
+
+def _calibrated(rows: list[dict[str, Any]], low: float, high: float) -> dict[str, Any]:
+    """What was said of harm and what came, of the cases whose P(harm) lies there."""
+    of = [r for r in rows if low <= r["p_harm"] < high]
+    said = round(float(np.mean([r["p_harm"] for r in of])), 3) if of else None
+    return {
+        "from": low,
+        "to": min(high, 1.0),
+        "cases": len(of),
+        "said": said,
+        "came": _mean([bool(r["harm"]) for r in of]),
+    }
 
 
 def _mean(values: list[bool]) -> float | None:
@@ -261,7 +277,7 @@ def show(out: dict[str, Any]) -> None:
         m = out[name]
         cells = (m["coverage"], m["decided"], m["coverage_decided"], m["sign"], m["error"], m["half_width"])
         print(f"{name:14}{m['n']:6}" + "".join(f"{'' if c is None else f'{c:.3g}':>9}" for c in cells))
-    print({key: out[key] for key in ("cases", "all", "recommend", "canary", "canary_tried", "no")})
+    print({key: out[key] for key in ("cases", "all", "recommend", "canary", "canary_tried", "no", "p_harm")})
 
 
 def real() -> list[dict[str, Any]]:

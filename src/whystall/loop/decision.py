@@ -13,6 +13,7 @@ from whystall.model.fix import Improvement
 from whystall.model.prediction import Prediction, Range
 from whystall.model.text import Text
 from whystall.model.trial import Effect, Metric, Trial
+from whystall.remedies.whatif.verdict import CANARY_HARM
 
 # What a user feels, in the order in which one is taken where several would improve as surely.
 FELT: tuple[Metric, ...] = ("e2e_mean", "ttft_mean", "ttft_p95", "itl_p95", "itl_mean", "e2e_p95", "tokens_per_s")
@@ -22,7 +23,7 @@ _LOWER = frozenset(("e2e_mean", "ttft_mean", "ttft_p95", "itl_p95", "itl_mean", 
 
 # A trial in blocks with the way back ready is a canary: plain harm lasts for one block. What is likelier to harm than
 # not is not worth even that.
-MOST_HARM = 0.5
+MOST_HARM = CANARY_HARM
 
 _NONE = Text("no knob of this server treats {causes}: {instead}", "该服务器没有可治 {causes} 的参数：{instead}")
 _NOTHING = Text("nothing is changed", "未做任何更改")
@@ -78,7 +79,10 @@ def _advice(remedy: Remedy) -> str:
 def _may_be_tried(remedy: Remedy, canary: bool) -> bool:
     if remedy.prediction is None:
         return canary
-    return remedy.prediction.advice == "canary" and (canary or remedy.prediction.p_harm < MOST_HARM)
+    found = remedy.prediction
+    if canary and found.p_harm >= MOST_HARM:
+        return found.advice != "recommend" and found.p_meets > found.p_harm
+    return found.advice == "canary" and found.p_harm < MOST_HARM
 
 
 def _because(remedy: Remedy) -> Text:

@@ -121,8 +121,12 @@ def _option(remedy: Remedy, lang: str) -> RenderableType:
     fared = tried_text(remedy.tried, lang)
     text = Line("· " + clean(remedy.text.in_(lang)) + (f" ({clean(fared)})" if fared else ""))
     if remedy.prediction is None:
-        why = _NOT_PREDICTED.format(why=remedy.not_predicted) if remedy.not_predicted else None
-        return Group(text, Line("  " + clean(why.in_(lang)), style="dim")) if why else text
+        if remedy.not_predicted is None or not (
+            remedy.change or remedy.assume
+        ):  # of what people do that goes without saying
+            return text
+        why = _NOT_PREDICTED.format(why=remedy.not_predicted)
+        return Group(text, Line("  " + clean(why.in_(lang)), style="dim"))
     effects = ", ".join(f"{_named(name, lang)} {_range(found)}" for name, found in list(remedy.effect.items())[:4])
     said = f"  {remedy.prediction.because.in_(lang)}"
     told = f"  {_PREDICTED.format(effects=effects).in_(lang)}" if effects else ""

@@ -93,7 +93,7 @@ def effect_text(remedy: Remedy, lang: str) -> str:
     ]
     if remedy.prediction is not None:
         effects.insert(0, WHATIF_PHRASES[f"advice_{remedy.prediction.advice}"].in_(lang))
-    elif remedy.not_predicted is not None:
+    elif remedy.not_predicted is not None and (remedy.change or remedy.assume):
         effects.append(say("not_predicted", lang, why=clean(remedy.not_predicted.in_(lang))))
     return say("comma", lang).join(effects)
 

@@ -40,7 +40,8 @@ UNITS: dict[Metric, MetricUnit] = {
     "preemptions": "1/s",
 }
 RECOMMEND_MEETS, RECOMMEND_HARM = 0.8, 0.05  # method.md 2.4
-CANARY_MEETS = 0.5  # one replica may try what is more likely to help than not, and than to harm
+CANARY_MEETS = 0.5  # one replica may try what is more likely to help than not, and than to harm,
+CANARY_HARM = 0.5  # and harms more likely not than yes: what helps one metric for sure may harm another as surely
 _PER_DRAW = 100  # values of the model's error to each pair of runs
 _SEEN = 0.5  # of the draws must have a value
 
@@ -227,10 +228,10 @@ def _felt(metric: Metric, worse: Floats, better: Floats, slo: Slo | None) -> NDA
 
 
 def advice(p_meets: float, p_harm: float) -> Advice:
-    """The rule of method.md 2.4; a canary where it is more likely to help than not, and than to harm."""
+    """The rule of method.md 2.4; a canary where it is more likely to help than not and than to harm, and not to harm."""
     if p_meets >= RECOMMEND_MEETS and p_harm <= RECOMMEND_HARM:
         return "recommend"
-    return "canary" if p_meets >= CANARY_MEETS and p_meets > p_harm else "no"
+    return "canary" if p_meets >= CANARY_MEETS and p_harm < min(CANARY_HARM, p_meets) else "no"
 
 
 _GOOD = Text(

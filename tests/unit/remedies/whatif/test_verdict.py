@@ -113,6 +113,8 @@ def test_the_error_grows_with_the_change(metric, moved, fit):
         (0.8, 0.05, "recommend"),
         (0.79, 0, "canary"),
         (0.9, 0.3, "canary"),
+        (1.0, 0.5, "no"),
+        (1.0, 0.99, "no"),
         (0.4, 0, "no"),
         (0.6, 0.7, "no"),
     ],
