@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tensor_parallel import NO_MULTICAST, SETTINGS, say
+from tensor_parallel import NO_MULTICAST, SETTINGS, Unsafe, guard, say
 
 HERE = Path(__file__).resolve().parent
 COMMON = ["--served-model-name", "m", "--load-format", "dummy", "--host", "127.0.0.1"]
@@ -37,11 +37,13 @@ GIB = 1024**3
 
 @dataclass(frozen=True)
 class Server:
-    """One server: its port, its model's folder and its flags."""
+    """One server: its port, its model's folder, its flags, the GPUs it sees ("" all) and the cores it may use."""
 
     port: int
     model: str
     flags: list[str]
+    gpus: str = ""
+    cores: frozenset[int] = frozenset()
 
 
 SERVERS = {
@@ -90,7 +92,10 @@ SERVERS = {
 
 @dataclass(frozen=True)
 class Scenario:
-    """A run: which server, the load's phases, what is done to the server when, and what is true of it."""
+    """A run: which server, the load's phases, what is done to the server when, and what is true of it.
+
+    ``limit`` is the limit that was planted, where the first answer may also be what set it off.
+    """
 
     server: str
     phases: list[dict[str, Any]]
@@ -98,7 +103,10 @@ class Scenario:
     causes: list[str]
     why: str
     also: list[str] = field(default_factory=list)
+    either: list[str] = field(default_factory=list)
     onset_s: float | None = 20.0
+    limit: str = ""
+    onset_tolerance_s: float | None = None
     acts: dict[int, Callable[[Run], Any]] = field(default_factory=dict)
 
 
@@ -321,8 +329,17 @@ SCENARIOS = {
 }
 
 
-def environment(site: Path) -> dict[str, str]:
-    return {**os.environ, **SETTINGS, **NO_MULTICAST, "PYTHONPATH": str(site)}
+@dataclass(frozen=True)
+class Catalogue:
+    """What may be recorded: servers by name, and scenarios that name their server."""
+
+    servers: dict[str, Server]
+    scenarios: dict[str, Scenario]
+
+
+def environment(site: Path, gpus: str = "") -> dict[str, str]:
+    seen = {"CUDA_VISIBLE_DEVICES": gpus} if gpus else {}
+    return {**os.environ, **SETTINGS, **NO_MULTICAST, **seen, "PYTHONPATH": str(site)}
 
 
 def launch(name: str, server: Server, places: argparse.Namespace) -> None:
@@ -332,11 +349,13 @@ def launch(name: str, server: Server, places: argparse.Namespace) -> None:
     log = (places.out / f"{name}.log").open("wb")
     started = subprocess.Popen(
         [*command, *COMMON, "--port", str(server.port), *flags],
-        env=environment(places.site),
+        env=environment(places.site, server.gpus),
         stdout=log,
         stderr=log,
         start_new_session=True,
     )
+    if server.cores:
+        os.sched_setaffinity(started.pid, server.cores)
     (places.out / f"{server.port}.pid").write_text(str(started.pid))
 
 
@@ -348,16 +367,20 @@ def answers(port: int) -> bool:
     return True
 
 
-def start(places: argparse.Namespace) -> None:
-    """Start the servers one after another's model load and wait for all; one that fails is named and left out."""
+def start(places: argparse.Namespace, servers: dict[str, Server]) -> None:
+    """Start the servers one after another's model load and wait for all; one that fails is named and left out.
+
+    Every process is checked for the variables that keep NVLink multicast off, until its server answers.
+    """
     begin = time.monotonic()
-    for name, server in SERVERS.items():
+    for name, server in servers.items():
         launch(name, server, places)
         time.sleep(4)
-    waiting = dict(SERVERS)
+    waiting = dict(servers)
     while waiting and time.monotonic() - begin < places.seconds:
         time.sleep(1)
         for name, server in list(waiting.items()):
+            guard(Run(server, places).session(), {})
             if answers(server.port):
                 say(f"{name} answers after {time.monotonic() - begin:.0f} s")
                 del waiting[name]
@@ -366,15 +389,26 @@ def start(places: argparse.Namespace) -> None:
                 del waiting[name]
 
 
-def record(name: str, scenario: Scenario, places: argparse.Namespace, seed: int) -> None:
+def sampler(places: argparse.Namespace, url: str, folder: Path, log: Path) -> subprocess.Popen[bytes]:
+    """``whystall record`` where ``--whystall`` says where it lies, else the shared sampler; SIGTERM ends either."""
+    if not places.whystall:
+        return subprocess.Popen([sys.executable, str(places.tools / "sample.py"), url, str(folder)])
+    command = [sys.executable, "-m", "whystall", "record", url, "-o", str(folder), "--force", "--for", "600s"]
+    said = (places.out / "recorder.log").open("ab")
+    return subprocess.Popen(
+        [*command, "--log", str(log)], env={**os.environ, "PYTHONPATH": places.whystall}, stdout=said, stderr=said
+    )
+
+
+def record(name: str, scenario: Scenario, server: Server, places: argparse.Namespace, seed: int) -> None:
     """One scenario's recording, under ``OUT/NAME``."""
-    server = SERVERS[scenario.server]
     folder, url = places.out / "runs" / name, f"http://127.0.0.1:{server.port}"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "phases.json").write_text(json.dumps(scenario.phases))
     log = places.out / f"{scenario.server}.log"
     run = Run(server, places)
-    sampler = subprocess.Popen([sys.executable, str(places.tools / "sample.py"), url, str(folder)])
+    pages = sampler(places, url, folder, log)
+    time.sleep(2 if places.whystall else 0)  # its first page is to be of before the load
     load = subprocess.Popen(
         [
             sys.executable,
@@ -393,11 +427,13 @@ def record(name: str, scenario: Scenario, places: argparse.Namespace, seed: int)
         load.wait(timeout=max(1.0, begin + sum(p["seconds"] for p in scenario.phases) + 15 - time.time()))
     except subprocess.TimeoutExpired:
         load.kill()
-    for process in (sampler, *run.started):
+    for process in (pages, *run.started):
         process.terminate()
         process.wait(timeout=10)
     keep(folder, log, url)
     truth = {"verdict": scenario.verdict, "causes": scenario.causes, "also": scenario.also, "onset_s": scenario.onset_s}
+    for key in ("either", "limit", "onset_tolerance_s"):
+        truth |= {key: getattr(scenario, key)} if getattr(scenario, key) else {}
     truth |= {"why": scenario.why, "load_start": begin, "phases": scenario.phases, "server": scenario.server}
     (places.out / "runs" / f"{name}.truth.json").write_text(json.dumps(truth, indent=1))
     say(f"{name}: {sum(1 for _ in (folder / 'requests.jsonl').open())} requests")
@@ -405,7 +441,8 @@ def record(name: str, scenario: Scenario, places: argparse.Namespace, seed: int)
 
 def keep(folder: Path, log: Path, url: str) -> None:
     """The server's own words beside the pages, everything packed."""
-    shutil.copy(log, folder / "server.log")
+    if not (folder / "server.log.gz").exists():
+        shutil.copy(log, folder / "server.log")
     for page in ("server_info", "version"):
         try:
             with urllib.request.urlopen(f"{url}/{page}", timeout=5) as answer:
@@ -413,6 +450,8 @@ def keep(folder: Path, log: Path, url: str) -> None:
         except (urllib.error.URLError, OSError):
             continue
     for path in (folder / "metrics.prom", folder / "requests.jsonl", folder / "server.log", folder / "gpu.jsonl"):
+        if not path.exists():
+            continue
         with path.open("rb") as source, gzip.open(f"{path}.gz", "wb") as sink:
             shutil.copyfileobj(source, sink)
         if path.name != "requests.jsonl":
@@ -437,32 +476,50 @@ def drained(server: Server, limit_s: float = 12) -> None:
         time.sleep(0.5)
 
 
-def main() -> None:
+def main(catalogue: Catalogue) -> None:
     """See the module's text."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("act", choices=("start", "record", "end"))
     parser.add_argument("names", nargs="*")
     for name in ("site", "models", "tools", "out"):
         parser.add_argument(f"--{name}", type=Path, required=True)
+    parser.add_argument("--whystall", default="", help="a PYTHONPATH with whystall, which then does the recording")
     parser.add_argument("--seconds", type=float, default=300)
     places = parser.parse_args()
     places.out.mkdir(parents=True, exist_ok=True)
     end = time.monotonic() + places.seconds
     if places.act == "start":
-        start(places)
-    for number, name in enumerate(places.names or SCENARIOS):
-        scenario = SCENARIOS[name]
-        needed = sum(phase["seconds"] for phase in scenario.phases) + 18
-        if places.act != "record" or time.monotonic() + needed > end:
-            say(f"{name}: left out")
-            continue
-        drained(SERVERS[scenario.server])
-        record(name, scenario, places, 100 + number)
-    if places.act == "end":
-        for server in SERVERS.values():
+        try:
+            start(places, {name: catalogue.servers[name] for name in places.names or catalogue.servers})
+        except Unsafe:
+            end_all(catalogue, places)
+            raise
+    elif places.act == "record":
+        for name in places.names or catalogue.scenarios:
+            recorded_in_time(name, catalogue, places, end)
+    else:
+        end_all(catalogue, places)
+
+
+def end_all(catalogue: Catalogue, places: argparse.Namespace) -> None:
+    """End every server that was started here, with what it started."""
+    for server in catalogue.servers.values():
+        if (places.out / f"{server.port}.pid").exists():
             for pid in Run(server, places).pids():
                 os.kill(pid, signal.SIGKILL)
 
 
+def recorded_in_time(name: str, catalogue: Catalogue, places: argparse.Namespace, end: float) -> None:
+    """The scenario's recording, where its server runs and enough time is left."""
+    scenario = catalogue.scenarios[name]
+    server = catalogue.servers[scenario.server]
+    needed = sum(phase["seconds"] for phase in scenario.phases) + 18
+    if time.monotonic() + needed > end or not answers(server.port):
+        say(f"{name}: left out")
+        return
+    drained(server)
+    record(name, scenario, server, places, 100 + list(catalogue.scenarios).index(name))
+
+
 if __name__ == "__main__":
-    main()
+    main(Catalogue(SERVERS, SCENARIOS))

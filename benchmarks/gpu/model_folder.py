@@ -2,10 +2,10 @@
 
 ::
 
-    python benchmarks/gpu/model_folder.py TARGET [TEXT_FOLDER]
+    python benchmarks/gpu/model_folder.py TARGET [SHAPE [TEXT_FOLDER]]
 
-needs the ``tokenizers`` package. The shape is an 8B-class Llama's with a vocabulary of 32,000; the tokenizer is a byte
-pair encoding trained on the Python sources of TEXT_FOLDER (this interpreter's library by default).
+needs the ``tokenizers`` package. SHAPE is one of ``SHAPES`` (8b by default), each with a vocabulary of 32,000; the tokenizer
+is a byte pair encoding trained on the Python sources of TEXT_FOLDER (this interpreter's library by default).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import sys
 import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
@@ -44,17 +45,30 @@ LLAMA_8B = {
     "torch_dtype": "bfloat16",
 }
 
+LLAMA_1B = LLAMA_8B | {"hidden_size": 2048, "intermediate_size": 8192, "num_hidden_layers": 16, "head_dim": 64}
+QWEN3_32B = LLAMA_8B | {
+    "architectures": ["Qwen3ForCausalLM"],
+    "model_type": "qwen3",
+    "hidden_size": 5120,
+    "intermediate_size": 25600,
+    "num_hidden_layers": 64,
+    "num_attention_heads": 64,
+    "max_position_embeddings": 32768,
+    "rope_theta": 1000000.0,
+}
+SHAPES = {"8b": LLAMA_8B, "1b": LLAMA_1B, "32b": QWEN3_32B}
 
-def write(target: Path, text: Path) -> None:
+
+def write(target: Path, shape: dict[str, Any], text: Path) -> None:
     """Write the three files vLLM needs into ``target``."""
     target.mkdir(parents=True, exist_ok=True)
     trained_tokenizer(text).save(str(target / "tokenizer.json"))
-    (target / "config.json").write_text(json.dumps(LLAMA_8B, indent=1))
+    (target / "config.json").write_text(json.dumps(shape, indent=1))
     settings = {
         "tokenizer_class": "PreTrainedTokenizerFast",
         "bos_token": BEGIN,
         "eos_token": END,
-        "model_max_length": LLAMA_8B["max_position_embeddings"],
+        "model_max_length": shape["max_position_embeddings"],
         "chat_template": "{% for m in messages %}{{ m['content'] }}{% endfor %}",
     }
     (target / "tokenizer_config.json").write_text(json.dumps(settings, indent=1))
@@ -81,4 +95,5 @@ def _texts(folder: Path) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    write(Path(sys.argv[1]), Path(sys.argv[2] if len(sys.argv) > 2 else sysconfig.get_path("stdlib")))
+    shape = sys.argv[2] if len(sys.argv) > 2 else "8b"
+    write(Path(sys.argv[1]), SHAPES[shape], Path(sys.argv[3] if len(sys.argv) > 3 else sysconfig.get_path("stdlib")))
