@@ -11,7 +11,8 @@ from whystall.model.diagnosis import Evidence
 from whystall.model.engine_state import Floats, Peer
 from whystall.model.text import Text
 
-from .scene import Scene
+from .scene import Bools, Scene
+from .standstill import near_standstill
 from .thresholds import level, ramp
 
 _SAME_STEPS = 0.05  # ranks in lockstep make the same number of steps but for the one under way at a scrape
@@ -31,14 +32,15 @@ def peers(scene: Scene) -> Iterator[Evidence]:
 
 def _load(scene: Scene) -> Iterator[Evidence]:
     """Requests, KV blocks and tokens here over the mean of the others; the measure that differs most (incident 074:
-    equal counts, five times the tokens)."""
-    state = scene.state
+    equal counts, five times the tokens). Not around a standstill: what piles up on an engine that stands was sent to it
+    evenly."""
+    state, at = scene.state, scene.inside & ~near_standstill(scene.state)
     here = {
-        "requests": scene.mean((state.running_start + state.running_end) / 2) + scene.mean(state.waiting_end),
-        "kv": 100 * scene.mean(state.kv_usage_end),
-        "tokens": scene.rate(state.generation_tokens + np.nan_to_num(state.computed_tokens)) / 100,
+        "requests": scene.mean((state.running_start + state.running_end) / 2, at) + scene.mean(state.waiting_end, at),
+        "kv": 100 * scene.mean(state.kv_usage_end, at),
+        "tokens": scene.rate(state.generation_tokens + np.nan_to_num(state.computed_tokens), at) / 100,
     }
-    there = [_measures(scene, peer) for peer in state.peers]
+    there = [_measures(scene, peer, at) for peer in state.peers]
     spread = {}
     for name, own in here.items():
         others = [one[name] for one in there if math.isfinite(one[name])]
@@ -64,11 +66,11 @@ _WHAT = {
 }
 
 
-def _measures(scene: Scene, peer: Peer) -> dict[str, float]:
+def _measures(scene: Scene, peer: Peer, at: Bools) -> dict[str, float]:
     return {
-        "requests": scene.mean(peer.running) + scene.mean(peer.waiting),
-        "kv": 100 * scene.mean(peer.kv_usage),
-        "tokens": scene.rate(peer.tokens + np.nan_to_num(peer.computed)) / 100,
+        "requests": scene.mean(peer.running, at) + scene.mean(peer.waiting, at),
+        "kv": 100 * scene.mean(peer.kv_usage, at),
+        "tokens": scene.rate(peer.tokens + np.nan_to_num(peer.computed), at) / 100,
     }
 
 

@@ -28,13 +28,16 @@ _SURELY_MORE = 2.0  # a batch wanders by itself where requests stay for many sec
 def _unpaid(scene: Scene, at: Bools) -> float:
     """The share of the batch's growth, from the first half of the incident to the second, for which no more tokens came.
 
-    0 where each request that was added got its tokens as fast as those before, 1 where the engine made no more of them.
+    0 where each request that was added got its tokens as fast as those before, 1 where the engine made no more of them. NaN
+    where the first half has no batch or makes no tokens: an engine that stands has no most to be at.
     """
     state = scene.state
     half = np.cumsum(state.dt * at) > scene.seconds / 2
     early, late = at & ~half, at & half
-    batch = scene.mean(state.running_end, late) / scene.mean(state.running_end, early)
-    tokens = scene.rate(state.generation_tokens, late) / scene.rate(state.generation_tokens, early)
+    ran, made = scene.mean(state.running_end, early), scene.rate(state.generation_tokens, early)
+    if not (ran > 0 and made > 0):
+        return math.nan
+    batch, tokens = scene.mean(state.running_end, late) / ran, scene.rate(state.generation_tokens, late) / made
     return 1 - (tokens - 1) / (batch - 1) if batch > 1 else math.nan
 
 

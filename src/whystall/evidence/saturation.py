@@ -242,11 +242,18 @@ def ridge(scene: Scene) -> float:
 
 
 def _ceiling(scene: Scene) -> Iterator[Evidence]:
-    """Is prefill as fast as the device can: by FLOP/s, by the batch against the ridge, by power, by step times."""
+    """Is prefill as fast as the device can: by FLOP/s, by the batch against the ridge, by power, by step times.
+
+    Not where the GPU is seen to be idle for most of the time: whatever a step holds, the device has time left.
+    """
     found = [x for x in (_mfu(scene), _over_ridge(scene), _power(scene), _step_growth(scene)) if x is not None]
     if not found:
         return
     strength, value, unit, text, source = max(found, key=lambda f: f[0])
+    util = scene.mean(scene.state.gpu.util_ratio) if scene.state.gpu is not None else math.nan
+    if util < level("gpu_idle"):
+        strength = min(strength, ramp(util, level("gpu_idle"), 1.0))
+        text = _BUT_IDLE.format(text=text, idle=1 - util)
     yield scene.evidence("prefill.ceiling", value, unit, strength, text, source)  # type: ignore[arg-type]
 
 
@@ -265,6 +272,7 @@ def _compute_full(scene: Scene, prefill: list[Evidence]) -> Iterator[Evidence]:
 
 
 _Reading = tuple[float, float, str, Text, str]
+_BUT_IDLE = Text("{text}; but the GPU is idle {idle:.0%} of the time", "{text}；但 GPU 有 {idle:.0%} 的时间空闲")
 
 
 def _mfu(scene: Scene) -> _Reading | None:

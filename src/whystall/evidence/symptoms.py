@@ -70,7 +70,8 @@ def client_gap(state: EngineState) -> Floats:
     """Seconds by which the client's mean TTFT exceeds the server's, by interval; NaN where too few are to be compared.
 
     Both speak of the requests whose first token came around the interval: the client's rows are placed by when that token
-    reached it, not by when they were sent. A client that saw under half of them speaks of a part of the traffic only.
+    reached it, not by when they were sent. A client that saw under half of them speaks of a part of the traffic only. A
+    client of several engines behind one page sees the mean over all of them.
     """
     view = state.client
     if view is None or not len(state.dt):
@@ -80,9 +81,13 @@ def client_gap(state: EngineState) -> Floats:
     inside = (came >= edges[0]) & (came <= edges[-1])
     count, _ = np.histogram(came[inside], edges)
     total, _ = np.histogram(came[inside], edges, weights=view.rows.ttft_s[inside])
-    seen, theirs = around(state, count.astype(float)), around(state, state.ttft.count)
+    server_sum, server_count = state.ttft.sum, state.ttft.count
+    for peer in state.peers:
+        server_sum = server_sum + np.nan_to_num(peer.ttft_sum)
+        server_count = server_count + np.nan_to_num(peer.ttft_count)
+    seen, theirs = around(state, count.astype(float)), around(state, server_count)
     comparable = (seen >= level("front_requests")) & (theirs >= level("front_requests")) & (seen >= theirs / 2)
-    gap = smooth_mean(state, total, count.astype(float)) - smooth_mean(state, state.ttft.sum, state.ttft.count)
+    gap = smooth_mean(state, total, count.astype(float)) - smooth_mean(state, server_sum, server_count)
     return np.where(comparable, gap, np.nan)
 
 
@@ -310,9 +315,13 @@ def _sustained(state: EngineState, gaps: Bools) -> Bools:
 def idle_lost(util: Floats | float, itl: Floats | float) -> Bools:
     """Whether a GPU busy for ``util`` of the steps' time is a loss at an ITL: tokens take twice what the GPU needs for
     them, or they are late as felt and would gain a fifth without the idle time (DESIGN.md, SLO).
+
+    Tokens that come quickly are no loss however idle the GPU is: that of a small model always waits for the host.
     """
+    felt = np.asarray(itl)
     return _positive(
-        np.asarray(util < np.where(np.asarray(itl) > level("felt_itl"), 1 - level("gain"), level("gpu_idle")))
+        (felt > level("quick_itl"))
+        & (np.asarray(util) < np.where(felt > level("felt_itl"), 1 - level("gain"), level("gpu_idle")))
     )
 
 

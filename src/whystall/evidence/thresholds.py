@@ -20,6 +20,9 @@ class Threshold(msgspec.Struct, frozen=True):
 _TABLE = (
     # What a user feels
     Threshold("felt_wait", 0.2, "s", "a wait under 200 ms before the first token is not felt (DESIGN, SLO)"),
+    Threshold(
+        "quick_itl", 0.01, "s", "100 tokens a second: faster than any published promise (MLPerf's strictest is 15 ms)"
+    ),
     Threshold("felt_itl", 0.025, "s", "40 tokens a second read faster than anybody reads (DESIGN, SLO)"),
     Threshold(
         "felt_gap", 0.5, "s", "a stream that halts for half a second is noticed; 200 ms are a long prompt's step"

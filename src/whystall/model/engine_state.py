@@ -124,6 +124,8 @@ class Peer(msgspec.Struct, frozen=True):
     tokens: Floats  # generated
     computed: Floats  # prompt tokens
     itl_s: Floats  # mean
+    ttft_sum: Floats  # seconds to first tokens, of as many requests as ``ttft_count``
+    ttft_count: Floats
 
 
 class EngineState(msgspec.Struct, frozen=True):

@@ -31,4 +31,6 @@ def peer_of(state: EngineState) -> Peer:
         tokens=state.generation_tokens,
         computed=state.computed_tokens,
         itl_s=means(state.itl),
+        ttft_sum=state.ttft.sum,
+        ttft_count=state.ttft.count,
     )

@@ -8,7 +8,7 @@ from whystall.evidence.thresholds import level
 from whystall.model.slo import Slo
 
 QUEUE = {"waiting": 20, "queue_s": 5, "running": 16, "seconds": 40}
-IDLE_GPU = {"gpu": {"util": 0.3, "power": 200}, "seconds": 40}
+IDLE_GPU = {"gpu": {"util": 0.3, "power": 200}, "itl_ms": 12, "seconds": 40}
 
 
 def test_without_a_promise_it_is_what_is_felt() -> None:
@@ -64,6 +64,11 @@ def test_inside_its_promise_a_server_is_healthy(phase: dict, slo: str) -> None:
 @pytest.mark.parametrize("phase", [QUEUE, {"front_s": 0.8}, {"slow_tokens": [0.3, 200]}, IDLE_GPU, {"refused": 0.1}])
 def test_the_same_windows_hurt_where_nothing_was_promised(phase: dict) -> None:
     assert scene_of({"seconds": 40, **phase}).focus.hurts
+
+
+def test_quick_tokens_are_no_loss_however_idle_the_gpu_is() -> None:
+    # a model of a billion parameters waits for the host in every step, and makes 300 tokens a second for each reader
+    assert not scene_of({**IDLE_GPU, "itl_ms": 3}).focus.hurts
 
 
 def test_a_promise_of_one_thing_leaves_the_others_as_they_are() -> None:

@@ -40,3 +40,12 @@ def test_periods_and_the_process_that_waits_most_are_named() -> None:
     found = evidence_of({**SLOW, "host_busy": 0.5, "throttled": 0.4, "throttled_periods": 0.8, "run_delay": 0.5})
     assert "in 80% of its periods" in found["cpu.throttled"].text.en
     assert "most of it EngineCore: 0.50 s" in found["cpu.run_delay"].text.en
+
+
+def test_a_loop_that_polls_for_a_busy_gpu_fills_its_core_too() -> None:
+    # an H200 with an 8B model: 1.03 cores at steps of 5 ms, and the GPU busy for 97% of the time
+    host = {"engine_cores": 1.0, "host_busy": 0.1}
+    polls = evidence_of({**SLOW, **host, "gpu": {"util": 0.97, "power": 600}})["engine.core"]
+    assert polls.strength == 0
+    assert "polls for a GPU that is busy 97%" in polls.text.en
+    assert evidence_of({**SLOW, **host, "gpu": {"util": 0.4, "power": 300}})["engine.core"].strength > 1

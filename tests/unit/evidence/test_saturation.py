@@ -55,3 +55,12 @@ def test_the_budget_is_full_where_steps_hold_it() -> None:
 def test_what_is_not_on_the_page_gives_no_evidence() -> None:
     found = evidence_of({"rate": 0.0, "running": 0, "seconds": 10})
     assert "queue.growing" not in found
+
+
+def test_an_idle_gpu_is_at_no_ceiling_whatever_a_step_holds() -> None:
+    full = {**QUEUE, "rate": 40, "prompt": 3000, "steps": 80}
+    gpu = {"power": 300, "name": "NVIDIA H200"}
+    assert strength("prefill.ceiling", {**full, "gpu": {**gpu, "util": 0.9}}) > 1
+    found = evidence_of({**full, "gpu": {**gpu, "util": 0.2}})["prefill.ceiling"]
+    assert found.strength < -0.5
+    assert found.text.en.endswith("but the GPU is idle 80% of the time")
