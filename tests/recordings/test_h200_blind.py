@@ -59,4 +59,4 @@ def test_small_steps_are_named_beside_the_loop_that_makes_them_dear() -> None:
 def test_a_client_of_two_replicas_is_not_compared_with_one_of_them() -> None:
     findings = diagnose(recorded("dp_hang")).engines
     assert len(findings) == 2
-    assert "network" not in [cause.id for one in findings for cause in one.causes]
+    assert "network" not in [cause.id for one in findings for cause in one.diagnosis.causes]
