@@ -23,7 +23,7 @@ _COLUMNS = (
     Text("Probability", "概率"),
     Text("Cause", "原因"),
     Text("Role", "角色"),
-    Text("Since, s after the window's start", "起点（窗口开始后）"),
+    Text("Since (UTC)", "起点（UTC）"),
 )
 VERDICTS: tuple[Verdict, ...] = ("healthy", "bottleneck", "unknown")
 
@@ -41,7 +41,7 @@ class Screen(App[WhystallError | None]):
     #answer.bottleneck { border-left: thick $error; }
     #answer.unknown { border-left: thick $warning; }
     #pictures { height: auto; max-height: 50%; padding: 1 1 0 1; }
-    #causes { height: auto; max-height: 8; }
+    #causes { height: auto; max-height: 8; overflow-x: hidden; }
     #whys { height: 1fr; padding: 0 1; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -1,15 +1,16 @@
 """The live screen's texts, from a shipped recording."""
 
+import re
 from pathlib import Path
 
+import msgspec
 import pytest
+from rich.cells import cell_len
 
 from whystall import pipeline
 from whystall.reports.finding import Finding
 from whystall.service.live_feed import Look
 from whystall.service.screen_parts import (
-    FIGURE_CELLS,
-    LABEL_CELLS,
     answer_lines,
     cause_rows,
     chosen,
@@ -43,8 +44,9 @@ def test_every_picture_fits_the_terminal(finding: Finding):
     for cells in (60, 80, 200):
         rows = picture_lines(finding.timeline, "en", cells)
         assert {"running", "waiting"} <= {row.split()[0] for row in rows}
-        width = max(8, cells - LABEL_CELLS - FIGURE_CELLS)
-        assert all(len(row) <= LABEL_CELLS + width + 1 + FIGURE_CELLS for row in rows)
+        assert all(cell_len(row) <= cells for row in rows)
+        chinese = picture_lines(finding.timeline, "zh", cells)
+        assert all(cell_len(row) <= cells for row in chinese)
     assert picture_lines(None, "en", 80) == []
 
 
@@ -62,3 +64,15 @@ def test_engines_go_round(finding: Finding):
     both = Finding(finding.diagnosis, None, (finding, other))
     assert [chosen(both, number) for number in range(3)] == [finding, other, finding]
     assert chosen(finding, 7) is finding
+
+
+def test_the_first_seconds_are_no_answer_and_ask_for_nothing(finding: Finding):
+    window = msgspec.structs.replace(finding.diagnosis.window, seconds=2.0)
+    early = msgspec.structs.replace(finding.diagnosis, verdict="unknown", window=window)
+    assert answer_lines(Look(0.0, Finding(early), scrapes=3), "en") == ["Looking: 3 scrapes so far, more are needed."]
+
+
+def test_since_when_is_a_time_of_day_because_the_window_moves(finding: Finding):
+    rows = cause_rows(finding.diagnosis, "en")
+    assert all(re.fullmatch(r"(before )?\d\d:\d\d:\d\d", row.since) for row in rows)
+    assert {row.role for row in rows} <= {"limit", "trigger"}
