@@ -29,6 +29,7 @@ from whystall.emulator.server.spans import SpanExporter
 from whystall.emulator.server.traffic import TrafficPlan
 from whystall.errors import NotWritable, UsageError
 
+from .kept_emulator import keep_emulator
 from .loading import MAX_LENGTH, token_span
 
 _ENGINE_FLAGS: tuple[tuple[str, str, type], ...] = (
@@ -85,6 +86,7 @@ def _engine_flags(command: Any) -> Any:
 @click.option("--shared-prefix", type=click.IntRange(0, MAX_LENGTH), default=0, help="Tokens all prompts share.")
 @click.option("--fault", "faults", multiple=True, metavar="ID[@SECONDS][*SEVERITY]", help="Set a fault; --list-faults.")
 @click.option("--list-faults", is_flag=True, help="Say which faults there are, and end.")
+@click.option("--keep", is_flag=True, help="Start it, let it go on and end; whystall fix can then change it.")
 @click.option("--log-file", type=click.Path(dir_okay=False, path_type=Path), help="Where its log goes.")
 @click.option("--otlp-traces-endpoint", default="", help="Where its llm_request spans go (OTLP over HTTP).")
 @click.option("--torch-profiler-dir", type=click.Path(file_okay=False, path_type=Path), help="Enables /start_profile.")
@@ -95,11 +97,15 @@ def emulate(**asked: Any) -> int:
     It answers /v1/completions, /v1/chat/completions, /metrics, /health and the rest as vLLM does, and schedules as
     vLLM's own scheduler. How long a step takes comes from a profile. Runs until Ctrl-C.
 
-    Try: whystall emulate --fault seat_cap@60 --speed 3, and in another terminal: whystall diagnose :8000 --for 90s
+    Try: whystall emulate --fault seat_cap@60 --speed 3, and in another terminal: whystall diagnose :8000 --for 90s. With
+    --keep it goes on in the background under a keeper that restarts it as whystall fix asks.
     """
     if asked["list_faults"]:
         for fault in FAULTS.values():
             click.echo(f"{fault.id:26}{fault.mechanism}")
+        return 0
+    if asked["keep"]:
+        keep_emulator(click.get_current_context(), asked["host"], asked["port"])
         return 0
     planned = [parse_fault(text) for text in asked["faults"]]
     if planned:

@@ -31,15 +31,15 @@ def vllm_server(folder: Path, model: str, *, start_s: float = 900.0) -> KeptProc
     return _kept(folder, "process", Path(model).name, words, start_s)
 
 
-def emulated_server(folder: Path, *, name: str = "emulated", start_s: float = 60.0) -> KeptProcess:
-    """A ``whystall emulate`` on loopback, kept in ``folder``; not started yet."""
-    return _kept(folder, "emulated", name, (sys.executable, "-m", "whystall", "emulate"), start_s)
+def emulated_server(folder: Path, *, name: str = "emulated", start_s: float = 60.0, port: int = 0) -> KeptProcess:
+    """A ``whystall emulate`` on loopback, kept in ``folder``; not started yet. ``port`` 0 takes a free one."""
+    return _kept(folder, "emulated", name, (sys.executable, "-m", "whystall", "emulate"), start_s, port)
 
 
-def _kept(folder: Path, kind: str, name: str, program: tuple[str, ...], start_s: float) -> KeptProcess:
+def _kept(folder: Path, kind: str, name: str, program: tuple[str, ...], start_s: float, port: int = 0) -> KeptProcess:
     kept = KeptFolder(folder)
     if kept.server() is None:
-        port = _free_port()
+        port = port or _free_port()
         words = (*program, "--host", _LOOPBACK, "--port", str(port))
         paths = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))} if kind == "emulated" else {}
         kept.keep(KeptServer(name, kind, words, f"http://{_LOOPBACK}:{port}", paths, start_s))
