@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import pytest
@@ -75,6 +76,17 @@ def whystall(*arguments: str, token: str = TOKEN) -> subprocess.CompletedProcess
     return subprocess.run(command, capture_output=True, check=False, text=True, env=environment)
 
 
+def first_line(*arguments: str) -> dict[str, Any]:
+    """The incident that the verb tells of first; it is ended then."""
+    environment = os.environ | {"WHYSTALL_TOKEN": TOKEN}
+    command = [sys.executable, "-m", "whystall", *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment) as running:
+        assert running.stdout is not None
+        told = running.stdout.readline()
+        running.terminate()
+    return dict(json.loads(told)["incident"])
+
+
 async def test_an_incident_through_rays_own_page(free_port: Callable[[], int]) -> None:
     emulated, dashboard, gcs, metrics = (free_port() for _ in range(4))
     ray = Path(sys.executable).parent / "ray"
@@ -94,12 +106,11 @@ async def test_an_incident_through_rays_own_page(free_port: Callable[[], int]) -
         all_.enter_context(session(sys.executable, str(MIRROR), f"127.0.0.1:{gcs}", url, "LLM#abc"))
         await until(f"http://127.0.0.1:{metrics}/metrics", lambda text: "ray_vllm_num_requests_waiting{" in text)
         target = f"ray+{base}"
-        watch = ["watch", target, "--for", "75s", "--json", "--listen", "off", "--store", f"{folder}/watch.sqlite"]
-        watching = asyncio.create_task(asyncio.to_thread(whystall, *watch))
         found = await asyncio.to_thread(whystall, "diagnose", target, "--for", "30s", "--json")
         wrong = await asyncio.to_thread(whystall, "diagnose", target, "--for", "5s", "--json", token="wrong" * 8)
         checked = await asyncio.to_thread(whystall, "watch", target, "--check", "--json")
-        watched = await watching
+        watch = ["watch", target, "--for", "4m", "--json", "--listen", "off", "--store", f"{folder}/watch.sqlite"]
+        opened = await asyncio.to_thread(first_line, *watch)
         trace = await asyncio.to_thread(whystall, "trace", target, "--json")
     told = json.loads(found.stdout)
     assert found.returncode == 1, told
@@ -109,7 +120,6 @@ async def test_an_incident_through_rays_own_page(free_port: Callable[[], int]) -
     assert "host" in told["coverage"]["signals"]
     assert wrong.returncode == 3
     assert "wants a token" in json.loads(wrong.stdout)["error"]
-    (opened, *_) = [json.loads(line)["incident"] for line in watched.stdout.splitlines()]
     assert opened["engine_id"].endswith("~LLM-abc")
     assert opened["causes"][0] == "seat_cap"
     (reached, *_) = json.loads(checked.stdout)["reachable"]
