@@ -32,6 +32,7 @@ def compare(a: str, b: str, asked: Asked, output: Output) -> int:
     output.check()
     first, second = _recordings(asked.of(a), asked.of(b), output.lang)
     comparison = pipeline.compare(first, second)
+    output.tell_first(lambda width: render_comparison(comparison, "text", output.lang, width, False))
     output.write(render_comparison(comparison, output.format, output.lang, output.width, output.colour))
     return 0
 

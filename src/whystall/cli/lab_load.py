@@ -72,6 +72,7 @@ def stress(target: str, plan: LoadPlan, asked: Asked, output: Output, send_load:
         seed=given["seed"],
     )
     found = asyncio.run(_stressed(reading, spec, given["model"]))
+    output.tell_first(lambda width: render_capacity(found, "text", output.lang, width, False))
     output.write(render_capacity(found, output.format, output.lang, output.width, output.colour))
     return 0 if found.rate is not None and found.fails_at is not None else NOT_FOUND
 
@@ -104,6 +105,7 @@ def soak(target: str, plan: LoadPlan, asked: Asked, output: Output, send_load: b
     allow_load((reading,), plan, send_load, duration(seconds), output.lang)
     spec = SoakSpec(plan=plan, seconds=seconds, window_s=window_s, slo=reading.slo, seed=given["seed"])
     found = asyncio.run(_soaked(reading, spec, given["model"]))
+    output.tell_first(lambda width: render_soak(found, "text", output.lang, width, False))
     output.write(render_soak(found, output.format, output.lang, output.width, output.colour))
     return soak_exit(found)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryFile
 
@@ -56,6 +57,15 @@ class Output(msgspec.Struct, frozen=True):
         except OSError as error:
             hint = "Choose another -o FILE, in a folder that is there."
             raise UsageError(f"{self.file} cannot be written: {error.strerror}", hint) from error
+
+    def tell_first(self, text: Callable[[int], str]) -> None:
+        """Of an answer that goes to a file its first paragraph is seen at once, and stands where the file cannot be written.
+
+        ``text`` makes the whole answer as text, so many columns wide.
+        """
+        if self.file is not None:
+            wide = min(shutil.get_terminal_size((80, 24)).columns, 120)
+            click.echo(text(self.columns or wide).strip("\n").partition("\n\n")[0], err=True)
 
     def write(self, text: str) -> None:
         """Write the answer. Raises :class:`~whystall.errors.UsageError` where the file cannot be written."""

@@ -81,6 +81,9 @@ def trace(
 
 def _write(report: TraceReport, output: Output) -> None:
     """``report`` in the format that was asked for."""
+    from whystall.reports.trace_text import render_trace, trace_markdown
+
+    output.tell_first(lambda width: render_trace(report, output.lang, width, False))
     if output.format == "json":
         output.write(to_json(report, output.lang))
     elif output.format == "html":
@@ -88,12 +91,8 @@ def _write(report: TraceReport, output: Output) -> None:
 
         output.write(trace_html(report, output.lang))
     elif output.format == "text":
-        from whystall.reports.trace_text import render_trace
-
         output.write(render_trace(report, output.lang, output.width, output.colour))
     else:
-        from whystall.reports.trace_text import trace_markdown
-
         output.write(trace_markdown(report, output.lang))
 
 

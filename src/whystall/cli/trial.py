@@ -152,6 +152,7 @@ def _tell(found: Trial, goal: Goal, output: Output) -> int:
         _append(Path(summary), job_summary(found, output.lang))
         click.echo(workflow_commands(found, output.lang), nl=False)
     else:
+        output.tell_first(lambda width: render_trial(found, "text", output.lang, width, False))
         output.write(render_trial(found, output.format, output.lang, output.width, output.colour))
     return exit_code(found, goal)
 

@@ -47,6 +47,7 @@ def whatif(
     output.check()
     reading = asked.of(target)
     found = pipeline.whatif(recording_of(reading, output.lang), changes, reading.slo)
+    output.tell_first(lambda width: render_whatif(found, "text", output.lang, width, False))
     output.write(render_whatif(found, output.format, output.lang, output.width, output.colour))
     return 0 if found.predictions else 3
 

@@ -76,3 +76,10 @@ def test_a_file_that_cannot_be_written_is_refused_before_the_work_and_says_why(t
         Output(file=tmp_path / "none" / "a.html").check()
     with pytest.raises(UsageError, match="cannot be written: Not a directory"):
         Output(file=kept / "a.html").check()
+
+
+def test_of_an_answer_in_a_file_the_first_paragraph_is_seen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Output(file=tmp_path / "a.html", columns=50).tell_first(lambda width: f"WIN at {width}\nso much\n\nthe rest\n")
+    Output().tell_first(lambda width: "it is on the screen anyway")
+    seen = capsys.readouterr()
+    assert (seen.out, seen.err) == ("", "WIN at 50\nso much\n")

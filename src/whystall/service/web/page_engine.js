@@ -10,7 +10,7 @@ import { engineFacts } from "./page_fleet.js";
 import { remedySection } from "./remedies.js";
 import { bar } from "./spark.js";
 import { stateOf } from "./verdict.js";
-import { causeTitle, say, text } from "./words.js";
+import { causeTitle, say, sayOr, text } from "./words.js";
 
 const headline = (engine) => (engine.condition === "unreachable" && engine.error ? engine.error : text(engine.headline));
 
@@ -47,7 +47,7 @@ const phases = (page, view) => {
 const rate = (value) => (Number.isFinite(value) ? `${number(value)}×` : say("not_seen"));
 const burn = (view) => view.burn.length > 0 && section(say("burn"), h("p", { class: "note" }, say("burn_note")), table(say("burn"),
   [say("promise"), say("short_window"), say("long_window")].map((title, i) => ({ title, right: i > 0 })),
-  view.burn.map((one) => [one.promise, rate(one.short), rate(one.long)])));
+  view.burn.map((one) => [sayOr(`m_${one.promise}`, one.promise), rate(one.short), rate(one.long)])));
 
 const findings = (page, view) => {
   const { diagnosis, engine } = view;

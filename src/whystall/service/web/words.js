@@ -188,6 +188,7 @@ const WORDS = {
   m_itl_p95: ["ITL p95", "ITL p95"],
   m_e2e_p95: ["End to end p95", "端到端 p95"],
   m_tokens_per_s: ["Output tokens", "输出 token"],
+  m_errors: ["Errors", "错误"],
   m_goodput: ["Goodput", "有效吞吐"],
   m_kv_headroom: ["KV free at the peak", "峰值时空闲 KV"],
   m_preemptions: ["Preemptions", "抢占"],
