@@ -310,4 +310,4 @@ def percent_text(end: float | None) -> str:
     """A relative change: ``-12.0%``, or ``x12`` where percents would have four digits."""
     if end is None:
         return "?"
-    return f"x{1 + end:.0f}" if end >= 9 else f"{100 * end:+.1f}%"
+    return f"×{1 + end:.0f}" if end >= 9 else f"{100 * end:+.1f}%"

@@ -120,3 +120,10 @@ def test_defaults_give_way_to_what_was_set(known: dict[str, object], seats: int,
 def test_a_budget_below_the_seats_is_refused_as_vllm_does(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["emulate", "--port", "0", "--max-num-batched-tokens", "64", "--max-num-seqs", "128"]) == 2
     assert "max_num_batched_tokens (64) must be at least max_num_seqs (128)" in capsys.readouterr().err
+
+
+def test_a_fault_that_is_misspelt_is_answered_with_the_one_that_was_meant(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["emulate", "--port", "0", "--fault", "kv-capacity@3"]) == 2
+    assert "Did you mean kv_capacity? whystall emulate --list-faults shows them." in capsys.readouterr().err
+    assert run(["lab", "run", "kv_overflow"]) == 2
+    assert "Did you mean kv-overflow? whystall lab list shows them." in capsys.readouterr().err

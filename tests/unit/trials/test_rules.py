@@ -191,4 +191,4 @@ def test_harm_and_win_never_come_from_the_same_pairs_turned_round(n: int, noise:
 def test_bounds_are_written_for_people() -> None:
     assert bounds(-0.1234, 0.05, "relative").en == "-12.3% to +5.0%"
     assert bounds(-0.001, 0.02, "points").zh == "-0.1 至 +2.0 个百分点"
-    assert bounds(None, 99.0, "relative").en == "? to x100"
+    assert bounds(None, 99.0, "relative").en == "? to ×100"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from typing import Any
 
 from whystall.emulator.engine.options import EngineOptions
@@ -35,7 +36,9 @@ def find_experiment(name: str) -> Experiment:
     for experiment in experiments():
         if experiment.id == name:
             return experiment
-    raise UsageError(f"there is no experiment {name!r}", "whystall lab list shows them.")
+    near = difflib.get_close_matches(name, [one.id for one in experiments()], n=1)
+    meant = f"Did you mean {near[0]}? " if near else ""
+    raise UsageError(f"there is no experiment {name!r}", f"{meant}whystall lab list shows them.")
 
 
 def _expect(figure: str, kind: Kind, level: float, by: By, en: str, zh: str) -> Expectation:

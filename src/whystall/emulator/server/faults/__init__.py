@@ -6,6 +6,7 @@ moment; :func:`inject` does both. Ids are those of the causes (DESIGN.md section
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Sequence
 
 import msgspec
@@ -139,7 +140,9 @@ def parse_fault(text: str) -> Planned:
     name, _, moment = rest.partition("@")
     if name not in FAULTS:
         why = f" ({WITHOUT[name]})" if name in WITHOUT else ""
-        raise UsageError(f"there is no fault {name!r}{why}", f"Faults: {', '.join(FAULTS)}.")
+        near = difflib.get_close_matches(name, FAULTS, n=1)
+        meant = f"Did you mean {near[0]}? " if near and not why else ""
+        raise UsageError(f"there is no fault {name!r}{why}", f"{meant}whystall emulate --list-faults shows them.")
     try:
         planned = Planned(FAULTS[name], float(moment or 0), float(strength or 1))
     except ValueError as error:
