@@ -11,6 +11,7 @@ from whystall import __version__
 from whystall.model.text import Text
 from whystall.model.trial import Effect, Trial, TrialVerdict
 from whystall.trials.metrics import METRICS
+from whystall.trials.rules import percent_text
 
 from .html import asset, embedded, environment, hashed
 from .json import to_json
@@ -27,13 +28,17 @@ _LEAST_SPAN, _MOST_SPAN = 0.10, 1.0  # of a relative change, to either side
 
 
 class Bar(msgspec.Struct, frozen=True):
-    """One metric's interval: positions from 0 (left edge) to 100; ``low`` None where there is no interval."""
+    """One metric's interval: positions from 0 (left edge) to 100; ``low`` None where there is no interval.
+
+    ``moved`` is the change in words, marked where it lies beyond the picture.
+    """
 
     label: str
     low: float | None
     high: float | None
     mid: float
     tone: str
+    moved: str
 
 
 def trial_html(trial: Trial, lang: str) -> str:
@@ -74,7 +79,9 @@ def _span(effects: tuple[Effect, ...]) -> float:
 def _bar(effect: Effect, span: float, lang: str) -> Bar:
     place = functools.partial(_place, span=span)
     low, high = (None if end is None else place(end) for end in (effect.low, effect.high))
-    return Bar(METRICS[effect.metric].label.in_(lang), low, high, place(effect.mid or 0.0), _tone(effect))
+    mid = effect.mid or 0.0
+    moved = percent_text(mid) + (" ▸" if abs(mid) > span else "")
+    return Bar(METRICS[effect.metric].label.in_(lang), low, high, place(mid), _tone(effect), moved)
 
 
 def _place(value: float, span: float) -> float:

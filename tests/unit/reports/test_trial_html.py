@@ -1,5 +1,7 @@
 import re
 
+import msgspec
+
 import trial_samples as trials
 from whystall.reports.trial_html import trial_html
 
@@ -26,3 +28,11 @@ def test_nothing_runs_and_nothing_is_fetched():
     assert "script-src" not in page
     assert re.findall(r"<script(?! type=\"application/json\")", page) == []
     assert 'lang="zh-CN"' in page
+
+
+def test_a_change_beyond_the_picture_is_told_and_marked():
+    found = trials.trial()
+    far = msgspec.structs.replace(found.effects[0], low=None, mid=43.0, high=None)
+    page = trial_html(msgspec.structs.replace(found, effects=(far, *found.effects[1:])), "en")
+    assert '<td class="moved">×44 ▸</td>' in page
+    assert page.count(" ▸</td>") == 1
