@@ -58,9 +58,14 @@ async def test_without_leave_nothing_is_changed(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-async def test_a_bad_remedy_is_taken_back_within_one_block(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "worse",
+    [{"--max-num-seqs": "2"}, {"--max-num-batched-tokens": "48"}, {"--max-num-queued-reqs": "9"}],
+    ids=lambda change: next(iter(change)),
+)
+async def test_a_bad_remedy_is_taken_back_within_one_block(tmp_path: Path, worse: dict[str, str]) -> None:
     target = few_seats()
-    fix = await run_loop(target, tmp_path, planted(remedy({"--max-num-seqs": "2"}, GOOD)))
+    fix = await run_loop(target, tmp_path, planted(remedy(worse, GOOD)))
     assert fix.state == "rolled_back"
     assert target.arguments == ("--max-num-seqs", "8")
     assert fix.trial is not None
