@@ -27,24 +27,26 @@ OWN_LOAD = ("--clients", "24", "--prompt", "200-400", "--output", "80-160", "--s
 PROGRAM = """
 import asyncio, os, signal, sys
 from pathlib import Path
+from whystall.cli.ending import ended_by_sigterm
 from whystall.loop.diagnoser import AutoPerformanceDiagnoser
 from whystall.loop.opening import LoopConfig
 from whystall.model.diagnosis import Remedy
 from whystall.model.prediction import BindsNext, Prediction, ProfileUsed
 from whystall.model.text import Text
 
-url, state, step, seats = sys.argv[1:]
+url, state, step, seats, sent = sys.argv[1:]
 said = Text("it was said so", "据称如此")
 prediction = Prediction({}, (), 0.9, 0.0, "recommend", said, BindsNext("", said), ProfileUsed("p", "fitted", 0.03, said), 20)
 remedy = Remedy("planted", Text("More seats", "更多席位"), {"--max-num-seqs": seats}, prediction=prediction)
 
 def pause(at):
     if at == step:
-        os.kill(os.getpid(), signal.SIGKILL)
+        os.kill(os.getpid(), int(sent))
 
 config = LoopConfig(seconds=40, apply=True, state=Path(state), block_s=30.0)
 subject = AutoPerformanceDiagnoser(url, config, optimizer=lambda _r, _d: (remedy,), pause=pause)
-print(asyncio.run(subject.fix()).state)
+with ended_by_sigterm():
+    print(asyncio.run(subject.fix()).state)
 """
 # Where it is killed, and what must then stand on the server, once its keeper has had its say.
 STEPS = {
@@ -76,10 +78,10 @@ async def server(state: Path) -> AsyncIterator[KeptProcess]:
     await subject.stop()
 
 
-async def fixed(server: KeptProcess, state: Path, step: str) -> tuple[int, str]:
+async def fixed(server: KeptProcess, state: Path, step: str, sent: int = signal.SIGKILL) -> tuple[int, str]:
     """The exit status of a run that is killed at ``step``, and what it said."""
     seats = BAD[1] if step in ("rolling_back", "rolled_back") else NEW[1]
-    command = [sys.executable, "-c", PROGRAM, server.server.url, str(state), step, seats]
+    command = [sys.executable, "-c", PROGRAM, server.server.url, str(state), step, seats, str(int(sent))]
     process = await asyncio.create_subprocess_exec(
         *command,
         stdout=subprocess.PIPE,
@@ -134,6 +136,18 @@ async def test_killed_at_a_step(
     assert Journal(state, server.target).open() is None
     with Book.open(state / "cases.sqlite") as book:
         assert book.case(told["case"]).outcome == "rolled_back"
+
+
+@pytest.mark.parametrize("step", ["moved_after", "at_after", "at_before"])
+async def test_told_to_end_it_takes_the_change_back_itself(server: KeptProcess, state: Path, step: str) -> None:
+    """SIGTERM, as systemd and a cancelled CI job send it: nobody has to come back and resume."""
+    _, said = await fixed(server, state, step, signal.SIGTERM)
+    assert (await server.healthy()).ok, said
+    assert (await server.snapshot()).arguments[:2] == OLD
+    assert Journal(state, server.target).open() is None
+    with Book.open(state / "cases.sqlite") as book:
+        (case,) = book.cases()
+    assert case.outcome == "rolled_back"
 
 
 async def resumed(server: KeptProcess, capsys: pytest.CaptureFixture[str], options: list[str]) -> tuple[int, dict]:
