@@ -23,11 +23,12 @@ from whystall.emulator.engine.workload import RETRY_S
 from .frontend import FrontEnd
 from .gpu import GpuGauge
 from .http_meters import HttpMeters
-from .log import INTERVAL_S, PROFILED_BLOCK, LogWriter
+from .log import INTERVAL_S, PROFILED_BLOCK, LogWriter, loading_seconds
 from .meters import Meters
 from .page import Labels, PageTemplate, Value
 from .traffic import OWN_ID, Traffic, TrafficPlan
 
+_PROCESS_S = 2.0  # until a new process writes its first line
 _REFUSAL_S = 0.002  # until an error is answered
 Action = Callable[["Deployment", float], None]
 
@@ -102,7 +103,7 @@ class Deployment:
         self._order = count()
         for replica in self.replicas:
             replica.engine.on_finish = replica.engine.on_refused = self._ended
-        self.log.startup(start, f"{serving.version}.0", serving.options, serving.profile, serving.flags)
+        self._starts(start, start, start, loading_seconds(serving.profile))
         self.at(start + INTERVAL_S, _statistics)
 
     # -- time
@@ -170,8 +171,24 @@ class Deployment:
         for request in lost:  # their clients ask again once somebody listens: the new engines
             self._unserved(request, t, "ServerDisconnectedError")
             self.traffic.answered(request, self.start)
-        version = f"{serving.version}.0"
-        self.log.startup(self.start, version, serving.options, serving.profile, serving.flags, loading_s)
+        seconds = loading_seconds(serving.profile) if loading_s is None else loading_s
+        begun = t + min(_PROCESS_S, down_s / 4)
+        self._starts(begun, min(begun + seconds, self.ready_at - down_s / 4), self.ready_at, seconds)
+
+    def _starts(self, begun: float, loaded: float, ready: float, loading_s: float) -> None:
+        """Write the lines of a start as it goes on, as long as it is not overtaken by another one."""
+        serving = self.serving
+        options, profile, flags = serving.options, serving.profile, serving.flags
+
+        def when(t: float, write: Callable[[float], None]) -> None:
+            if t <= self.now:
+                write(t)
+            else:
+                self.at(t, lambda d, now: write(now) if d.serving is serving and d.ready_at == ready else None)
+
+        when(begun, lambda now: self.log.starting(now, f"{serving.version}.0", options, profile, flags))
+        when(loaded, lambda now: self.log.loaded(now, profile, loading_s))
+        when(ready, lambda now: self.log.started(now, options, profile, flags))
 
     def die(self, t: float, error: str = "http 500") -> None:
         """The engine is gone: who was inside gets ``error``, everybody after an HTTP 500 as long as somebody listens."""
@@ -279,8 +296,9 @@ class Deployment:
 
 
 def _statistics(deployment: Deployment, t: float) -> None:
-    """Write each engine's line, and plan the next."""
-    for index, replica in enumerate(deployment.replicas):
+    """Write each engine's line, and plan the next; a process that starts or is gone writes none."""
+    serves = deployment.alive and t >= deployment.ready_at
+    for index, replica in enumerate(deployment.replicas if serves else ()):
         meters = replica.meters
         meters.absorb()
         counters = meters.counters

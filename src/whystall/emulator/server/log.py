@@ -46,19 +46,10 @@ class LogWriter:
             self.sink.write(line + "\n")
             self.sink.flush()
 
-    def startup(
-        self,
-        t: float,
-        version: str,
-        options: EngineOptions,
-        profile: StepProfile,
-        flags: dict[str, object],
-        loading_s: float | None = None,
+    def starting(
+        self, t: float, version: str, options: EngineOptions, profile: StepProfile, flags: dict[str, object]
     ) -> None:
-        """What a server says of its configuration before it serves. ``loading_s`` is how long its weights took to read."""
-        tokens = options.num_gpu_blocks * options.block_size
-        kv_bytes = tokens * profile.kv_token_bytes
-        core = {"process": _CORE, "place": "core.py:133"}
+        """What a server says of its configuration before it reads the weights."""
         self.line(t, f"non-default args: {flags!r}", place="api_utils.py:286")
         self.line(t, f"Using max model len {options.max_model_len}", place="model.py:2152")
         if options.enable_chunked_prefill:
@@ -66,10 +57,17 @@ class LogWriter:
             self.line(t, text, place="scheduler.py:308")
         if options.async_scheduling:
             self.line(t, "Asynchronous scheduling is enabled.", place="vllm.py:1109")
-        self.line(t, _initializing(version, options, profile), **core)
-        seconds = 2.0 + profile.weights_bytes / 6e9 if loading_s is None else loading_s
-        loading = f"Model loading took {profile.weights_bytes / _GIB:.2f} GiB memory and {seconds:.6f} seconds"
-        self.line(t, loading, process=_CORE, place="model_runner.py:425")
+        self.line(t, _initializing(version, options, profile), process=_CORE, place="core.py:133")
+
+    def loaded(self, t: float, profile: StepProfile, seconds: float) -> None:
+        """The weights are read, which took ``seconds``."""
+        text = f"Model loading took {profile.weights_bytes / _GIB:.2f} GiB memory and {seconds:.6f} seconds"
+        self.line(t, text, process=_CORE, place="model_runner.py:425")
+
+    def started(self, t: float, options: EngineOptions, profile: StepProfile, flags: dict[str, object]) -> None:
+        """What a server says of its memory and graphs, and that it serves."""
+        tokens = options.num_gpu_blocks * options.block_size
+        kv_bytes = tokens * profile.kv_token_bytes
         found = profile.kv_blocks * PROFILED_BLOCK // options.block_size
         if "num_gpu_blocks_override" in flags and found:  # what was found is told, and what is taken of it
             kv_bytes = found * options.block_size * profile.kv_token_bytes
@@ -119,6 +117,11 @@ class LogWriter:
 
     def access(self, method: str, path: str, status: int, reason: str) -> None:
         self.raw(f'INFO:     127.0.0.1:0 - "{method} {path} HTTP/1.1" {status} {reason}')
+
+
+def loading_seconds(profile: StepProfile) -> float:
+    """How long the weights of a model take to read from a local disk."""
+    return 2.0 + profile.weights_bytes / 6e9
 
 
 def _initializing(version: str, options: EngineOptions, profile: StepProfile) -> str:
