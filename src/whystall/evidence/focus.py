@@ -11,7 +11,7 @@ from whystall.model.engine_state import EngineState
 from whystall.model.slo import Slo
 
 from .bounds import bounds
-from .pace import Pace, late_by_pace
+from .pace import Pace, decode_s, late_by_pace
 from .silence import Silence, died, longest_silence
 from .smoothing import joined, runs
 from .symptoms import paced_itl, symptoms
@@ -184,7 +184,14 @@ def _slow_over(state: EngineState, paced: Pace | None, stretch: tuple[int, int],
         return False
     felt = level("felt_itl")
     late = paused or total >= felt * tokens
-    return bool(late and (1 - level("gain")) * total / tokens >= paced_itl(state, felt, paced))
+    usual = np.fmax(paced_itl(state, felt, paced), decode_s(paced, _within(state, stretch)))
+    return bool(late and (1 - level("gain")) * total / tokens >= usual)
+
+
+def _within(state: EngineState, stretch: tuple[int, int]) -> Bools:
+    flags = np.zeros(len(state.dt), dtype=bool)
+    flags[slice(*stretch)] = True
+    return flags
 
 
 def _at_least(state: EngineState, start: int, stop: int, seconds: float) -> tuple[int, int]:

@@ -12,6 +12,7 @@ from whystall.model.engine_state import GpuState
 from whystall.model.text import Text
 
 from .devices import device
+from .quotient import quotient
 from .scene import Scene
 from .symptoms import HARD_THROTTLE
 from .thresholds import level, ramp
@@ -41,7 +42,7 @@ def gpu(scene: Scene) -> Iterator[Evidence]:
 def _held_down(scene: Scene, state: GpuState) -> Iterator[Evidence]:
     held = (state.throttle_bits > 0) & ((state.throttle_bits & HARD_THROTTLE) != 0)
     share = scene.share(held)
-    clock = scene.mean(state.sm_clock_hz) / state.max_clock_hz
+    clock = quotient(scene.mean(state.sm_clock_hz), state.max_clock_hz)
     if not math.isfinite(share) or not math.isfinite(clock):
         return
     seen = int(np.bitwise_or.reduce(state.throttle_bits[scene.inside & held])) if held[scene.inside].any() else 0
@@ -86,7 +87,7 @@ def _lowered_cap(scene: Scene, state: GpuState) -> Iterator[Evidence]:
     if sheet is None or not math.isfinite(limit):
         return
     share = limit / sheet.power_w
-    load = scene.mean(state.power_w) / limit
+    load = quotient(scene.mean(state.power_w), limit)
     text = Text(
         "the power limit is {limit:.0f} W, {share:.0%} of the {name}'s rating, and the GPU draws {load:.0%} of it",
         "功率上限为 {limit:.0f} W，是 {name} 额定值的 {share:.0%}，GPU 已用到其 {load:.0%}",

@@ -11,6 +11,7 @@ from whystall.model.diagnosis import Evidence
 from whystall.model.text import Text
 from whystall.state.histograms import count_above, count_of, mean_of
 
+from .pace import prompts_share
 from .saturation import prefill_share
 from .scene import Scene
 from .smoothing import runs
@@ -32,7 +33,7 @@ def _interference(scene: Scene) -> Iterator[Evidence]:
     """Mean ITL of the incident against the decode-only one, where the excess goes with prompts."""
     state = scene.state
     # Steps that are slower at equal work are so without prompts, too.
-    itl, alone = mean_of(state.itl, scene.inside), scene.usual_itl_s * scene.slowdown
+    itl, alone = mean_of(state.itl, scene.inside), scene.batch_itl_s * scene.slowdown
     if not (itl > 0 and math.isfinite(alone) and alone > 0):
         return
     times, share = itl / alone, prompt_excess_share(scene, alone)
@@ -53,7 +54,8 @@ def _interference(scene: Scene) -> Iterator[Evidence]:
     worth, certain = -math.log(1 - level("gain")), math.log(level("interference"))
     could = min(times, _without_prefill(scene))
     strength = max(-1.5, min(1.5, 0.3 + 0.7 * ramp(math.log(could), worth, certain)))
-    strength = min(strength, ramp(share, 0.2, 0.5)) if felt else min(strength, -0.3)
+    part = min(share, _explained(itl / scene.batch_itl_s, could) if scene.surely_slower else 1.0)
+    strength = min(strength, ramp(part, 0.2, 0.5)) if felt else min(strength, -0.3)
     values = {"itl": 1e3 * itl, "times": times, "alone": 1e3 * alone, "share": share}
     yield scene.evidence("itl.mixed_steps", times, "ratio", strength, text.format(**values))
 
@@ -64,7 +66,17 @@ def _without_prefill(scene: Scene) -> float:
     Prompts cannot cost more than the time that they take: the rest of a longer ITL is the batch's, the host's or the GPU's.
     """
     share = prefill_share(scene)
+    if scene.surely_slower:  # what steps became slower by is in the time, and not in what the prompts took before
+        share = float(np.fmin(share, prompts_share(scene.paced, scene.inside)))
     return 1 / (1 - share) if math.isfinite(share) and share < 1 else math.inf
+
+
+def _explained(times: float, could: float) -> float:
+    """The part of an ITL ``times`` the usual that goes with the prompts, in logs; ``could`` is what their time makes of it.
+
+    Where steps became slower at equal work, that is the other part.
+    """
+    return math.log(could) / math.log(times) if times > 1 and could > 1 else 1.0
 
 
 def _not_alone(scene: Scene) -> bool:
@@ -153,7 +165,16 @@ def _host_gap(scene: Scene) -> Iterator[Evidence]:
         "the GPU is idle {idle:.0%} of the time while requests run and a step takes {step:~3} ms",
         "有请求运行时 GPU 仍有 {idle:.0%} 的时间空闲，每步 {step:~3} 毫秒",
     )
-    strength = ramp(util, 0.75, level("gpu_idle") - 0.1) if stepping > level("stepping") else -0.5
+    itl = mean_of(scene.state.itl, running)
+    strength = _idle_strength(util, itl) if stepping > level("stepping") else -0.5
     yield scene.evidence(
         "step.host_gap", 1 - util, "ratio", strength, text.format(idle=1 - util, step=1e3 * step), "gpu"
     )
+
+
+def _idle_strength(util: float, itl: float) -> float:
+    """Where tokens are late, a gain of a fifth is worth naming (0.3), as in ``idle_lost``; else an idle half is."""
+    worth = 1 - level("gain")
+    if not itl > level("felt_itl"):
+        return ramp(util, 0.75, level("gpu_idle") - 0.1)
+    return 0.3 + (0.7 * ramp(util, worth, level("gpu_idle")) if util <= worth else -ramp(util, worth, 1.0))

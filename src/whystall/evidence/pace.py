@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from whystall.model.diagnosis import Onset
 from whystall.model.engine_state import EngineState
-from whystall.state.step_cost import StepCost, StepRows, fit_cost, pause_s, step_rows, without_pauses
+from whystall.state.step_cost import TERMS, StepCost, StepRows, fit_cost, pause_s, step_rows, without_pauses
 
 from .change import change_point
 from .thresholds import level
@@ -83,6 +83,45 @@ def residual_of(rows: StepRows, cost: StepCost) -> Floats:
 def surely(rows: StepRows, cost: StepCost) -> Floats:
     """The residual that is left when the line's own doubt is taken off."""
     return residual_of(rows, cost) - _SIGMAS * cost.doubt(rows.work)
+
+
+def decode_s(found: Pace | None, where: Bools) -> float:
+    """Seconds that steps of the batches in the intervals ``where`` take without their prompts, by the healthy line.
+
+    What more requests and longer contexts cost is no fault of anybody's. The line's doubt is taken off; NaN where it is
+    as good as a guess, or where no rows are.
+    """
+    split = _split(found, where)
+    if split is None:
+        return float("nan")
+    alone, doubt, _ = split
+    return float(np.median(alone * (1 - doubt)))
+
+
+def prompts_share(found: Pace | None, where: Bools) -> float:
+    """Share of the steps' time in the intervals ``where`` that their prompts take by the healthy line; NaN as above."""
+    split = _split(found, where)
+    if split is None:
+        return float("nan")
+    alone, _, rows = split
+    assert found is not None
+    return float(np.median((found.cost.seconds(rows.work) - alone) / rows.seconds))
+
+
+def _split(found: Pace | None, where: Bools) -> tuple[Floats, Floats, StepRows] | None:
+    """For the rows in ``where``: seconds without prompts and the doubt of that by row, and the rows."""
+    if found is None:
+        return None
+    rows = found.rows.some(
+        np.array([bool(where[a:b].all()) for a, b in zip(found.rows.first, found.rows.last, strict=True)], dtype=bool)
+    )
+    work = rows.work.copy()
+    work[:, TERMS.index("tokens")] = work[:, TERMS.index("requests")]
+    work[:, [TERMS.index("mixed"), TERMS.index("pairs")]] = 0.0
+    doubt = found.cost.doubt(work)
+    if not len(rows) or float(np.median(doubt)) > level("line_doubt"):
+        return None
+    return found.cost.seconds(work), doubt, rows
 
 
 def _watch(rows: StepRows, state: EngineState, known: StepRows | None) -> tuple[StepCost, int | None]:

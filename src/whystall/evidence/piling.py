@@ -10,6 +10,7 @@ import numpy as np
 from whystall.model.diagnosis import Evidence
 from whystall.model.text import Text
 
+from .quotient import quotient
 from .scene import Bools, Scene
 from .thresholds import level, ramp
 from .workload import arrivals
@@ -34,10 +35,8 @@ def _unpaid(scene: Scene, at: Bools) -> float:
     state = scene.state
     half = np.cumsum(state.dt * at) > scene.seconds / 2
     early, late = at & ~half, at & half
-    ran, made = scene.mean(state.running_end, early), scene.rate(state.generation_tokens, early)
-    if not (ran > 0 and made > 0):
-        return math.nan
-    batch, tokens = scene.mean(state.running_end, late) / ran, scene.rate(state.generation_tokens, late) / made
+    batch = quotient(scene.mean(state.running_end, late), scene.mean(state.running_end, early))
+    tokens = quotient(scene.rate(state.generation_tokens, late), scene.rate(state.generation_tokens, early))
     return 1 - (tokens - 1) / (batch - 1) if batch > 1 else math.nan
 
 
@@ -57,7 +56,7 @@ def piling(scene: Scene) -> Iterator[Evidence]:
     arrived = arrivals(scene)
     came, usual = scene.rate(arrived), scene.rate(arrived, scene.before)
     slope = float(np.polyfit(state.t_end[at], state.running_end[at], 1)[0])
-    stayed = scene.mean(state.running_end, scene.before) / scene.rate(state.finished, scene.before)
+    stayed = quotient(scene.mean(state.running_end, scene.before), scene.rate(state.finished, scene.before))
     if not (usual > 0 and came > usual and slope > 0 and scene.seconds >= _STAYS * stayed):
         return
     strength = min(

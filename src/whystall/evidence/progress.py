@@ -41,6 +41,8 @@ def progress(scene: Scene) -> Iterator[Evidence]:
     running = float(np.nan_to_num(state.running_start[longest[0]]) + np.nan_to_num(state.waiting_start[longest[0]]))
     onset = _onset(scene, longest[0])
     strength = ramp(seconds, level("stall_min") - 1.0, level("stall_min") + 1.0)
+    if scene.paced is not None and seconds < scene.paced.pause_s:
+        strength = min(strength, 0.2)  # a step of this server's longest prompts may last as long
     words = text.format(seconds=seconds, running=running)
     yield scene.evidence("progress.stalled", seconds, "s", strength, words, onset=onset, anomaly=True)
 

@@ -12,6 +12,7 @@ from whystall.model.diagnosis import Evidence
 from whystall.model.engine_state import GpuState
 from whystall.model.text import Text
 
+from .quotient import quotient
 from .scene import Floats, Scene
 from .thresholds import level, ramp
 from .trace import trace
@@ -56,7 +57,7 @@ def _waiting(scene: Scene, state: GpuState) -> Iterator[Evidence]:
     if not all(map(math.isfinite, (use, before, power, past))) or not min(use, before) > 0:
         return
     tokens = scene.rate(scene.state.computed_tokens) / max(scene.rate(scene.state.computed_tokens, scene.before), 1e-9)
-    fell = 1 - power / past
+    fell = 1 - quotient(power, past)
     text = Text(
         "the GPUs are in use {use:.0%} of the time and draw {power:.0f} W, {past:.0f} W before; "
         "{tokens:~2} times the prompt tokens are computed",

@@ -34,7 +34,9 @@ def residual(scene: Scene) -> Iterator[Evidence]:
     if known is not None:
         slower = _slowdown(scene, rows, known)
         yield slower
-        yield from _shape(scene, rows, known) if slower.anomaly else ()
+        if slower.anomaly:
+            yield from _shape(scene, rows, known)
+            yield from _on_the_gpu(scene, slower.value or 1.0)
     elif (sheet := sheet_cost(scene)) is not None:
         yield _against_the_sheet(scene, rows, sheet)
 
@@ -91,6 +93,31 @@ def _slowdown(scene: Scene, rows: StepRows, cost: StepCost) -> Evidence:
     slower = strength >= 0.3
     onset = _onset(scene) if slower else None
     return scene.evidence("step.residual", math.exp(middle), "ratio", strength, words, onset=onset, anomaly=slower)
+
+
+def _on_the_gpu(scene: Scene, times: float) -> Iterator[Evidence]:
+    """The part of longer steps in which the GPU works, in logs: its busy time a step against that before.
+
+    A slower kernel, link or clock keeps the GPU busy for longer; a slower host leaves that time as it was.
+    """
+    gpu = scene.state.gpu
+    if gpu is None or not times > 1 + level("residual_effect"):
+        return
+    now, past = (
+        scene.mean(gpu.util_ratio, at & (scene.state.running_start > 0)) for at in (scene.inside, scene.before)
+    )
+    if not (now > 0 and past > 0):
+        return
+    busier = times * now / past
+    share = math.log(busier) / math.log(times)
+    text = Text(
+        "of a step's {times:~3} times the GPU works {busier:~3} times as long as before (in use {now:.0%} of the time, "
+        "{past:.0%} before)",
+        "步时为 {times:~3} 倍，其中 GPU 工作时间为此前的 {busier:~3} 倍（使用率 {now:.0%}，此前 {past:.0%}）",
+    )
+    values = {"times": times, "busier": busier, "now": now, "past": past}
+    # Half of the excess decides; a gauge's dither moves the share by some tenths where steps are a quarter longer.
+    yield scene.evidence("step.on_gpu", share, "ratio", ramp(share, 0.5, 0.9), text.format(**values), "gpu")
 
 
 def _unfelt(scene: Scene) -> Iterator[Evidence]:

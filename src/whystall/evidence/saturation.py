@@ -12,6 +12,7 @@ from whystall.model.text import Text
 
 from .bounds import bounds
 from .devices import device
+from .quotient import quotient
 from .scene import Scene
 from .thresholds import level, ramp
 from .wording import span
@@ -307,7 +308,7 @@ def _power(scene: Scene) -> _Reading | None:
     gpu = scene.state.gpu
     if gpu is None:
         return None
-    load = scene.mean(gpu.power_w) / scene.mean(gpu.power_limit_w)
+    load = quotient(scene.mean(gpu.power_w), scene.mean(gpu.power_limit_w))
     if not math.isfinite(load):
         return None
     text = Text("the GPU draws {load:.0%} of its power limit", "GPU 功耗达到功率上限的 {load:.0%}")

@@ -17,7 +17,7 @@ from whystall.state.histograms import mean_of
 from whystall.state.step_cost import StepRows
 
 from .focus import Focus, focus
-from .pace import Pace, pace
+from .pace import Pace, decode_s, pace, surely
 from .symptoms import decode_itl, paced_itl, queue_delay
 from .thresholds import level
 
@@ -88,12 +88,26 @@ class Scene:
         return paced_itl(self.state, level("felt_itl"), self.paced)
 
     @cached_property
+    def batch_itl_s(self) -> float:
+        """The usual ITL, or the longer one that the incident's own batches take without their prompts."""
+        return float(np.fmax(self.usual_itl_s, decode_s(self.paced, self.inside)))
+
+    @cached_property
     def slowdown(self) -> float:
         """How many times longer steps take than their batch explains, at least 1; 1 where they are as usual."""
         if self.paced is None or not self.paced.changed:
             return 1.0
         slower = [r for r, first in zip(self.paced.residual, self.paced.rows.first, strict=True) if self.inside[first]]
         return max(float(np.exp(np.median(slower))), 1.0) if slower else 1.0
+
+    @cached_property
+    def surely_slower(self) -> bool:
+        """Whether steps are slower than their batch explains by what is worth naming, the line's doubt taken off."""
+        if self.paced is None or not self.paced.changed:
+            return False
+        sure = surely(self.paced.rows, self.paced.cost)
+        inside = [r for r, first in zip(sure, self.paced.rows.first, strict=True) if self.inside[first]]
+        return bool(inside) and float(np.median(inside)) > -np.log(1 - level("gain"))
 
     def before_or(self, figure: str, own: float) -> float:
         """A figure of this window's healthy past; of the saved baseline where it has none."""
@@ -132,6 +146,14 @@ class Scene:
         """The onset of what was logged at second ``t``: within a second of the line, and inside the window."""
         end = self.state.seconds
         return Onset(min(max(t, 0.0), end), min(max(t - 1, 0.0), end), min(max(t + 1, 0.0), end))
+
+    def denser_from(self, gone: float, back: float) -> bool:
+        """Whether losses fill at least twice as much of the time from second ``back`` on as of that until ``gone``."""
+        s, lost = self.state, self.focus.lost & self.state.valid
+        early, late = s.valid & (s.t_end <= gone), s.valid & (s.t_start >= back)
+        if not (early.any() and late.any()):
+            return False
+        return self.share(lost, late) >= level("slow_factor") * self.share(lost, early)
 
     def evidence(
         self,

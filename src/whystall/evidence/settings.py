@@ -60,11 +60,12 @@ def _changed(scene: Scene, changed: list[SettingShift]) -> Evidence:
 
 
 def _blame(scene: Scene, at: float) -> float:
-    """A loss that was there before is not of the change; one right after it, with a healthy past, is."""
+    """A loss that was there before is not of the change, unless it became far more; one right after it, with a healthy
+    past, is."""
     if not scene.inside.any():
         return 0.3
     first = float(scene.state.t_start[np.argmax(scene.inside)])
     begin = next((s.begin for s in silences(scene.state) if s.begin - _NEAR_S <= at <= s.end + _NEAR_S), at)
     if first < begin - _NEAR_S:
-        return -0.5
+        return 0.7 if scene.denser_from(begin, at) else -0.5
     return 1.5 if first <= at + _SOON_S and scene.before.any() else 0.7

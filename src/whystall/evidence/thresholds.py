@@ -98,6 +98,12 @@ _TABLE = (
     Threshold(
         "pause_share", 0.5, "ratio", "where half of the lost time lies in single long gaps, steps are not the matter"
     ),
+    Threshold(
+        "line_doubt",
+        0.25,
+        "ratio",
+        "a line that is off by more tells a prompt's part of a step from the batch's no more",
+    ),
     Threshold("shape_spread", 0.15, "ratio", "batches that differ by less cannot tell what an excess grows with"),
     Threshold(
         "warm_up", 300.0, "s", "compilation, graphs, caches and connections are there after some minutes of load"

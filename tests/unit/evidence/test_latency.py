@@ -29,3 +29,9 @@ def test_an_idle_gpu_under_steps_is_the_hosts_doing() -> None:
 
 def test_an_idle_gpu_between_requests_is_demand() -> None:
     assert evidence_of({"seconds": 30, "gpu": {"util": 0.15}, "steps": 10.0})["step.host_gap"].strength < 0
+
+
+def test_a_gpus_idle_fifth_is_worth_naming_where_tokens_are_late_and_not_where_they_come_in_time() -> None:
+    idle = {"seconds": 30, "gpu": {"util": 0.72}}
+    assert evidence_of({**idle, "itl_ms": 40})["step.host_gap"].strength >= 0.3
+    assert evidence_of({**idle, "itl_ms": 10})["step.host_gap"].strength < 0.3

@@ -72,3 +72,18 @@ def test_a_tenth_more_a_step_is_an_anomaly_and_no_incident() -> None:
 
 def test_steps_as_ever_are_no_anomaly() -> None:
     assert "step.slower" not in evidence_of({**WORK, "itl_ms": itl()}, {**WORK, "itl_ms": itl()})
+
+
+def test_an_excess_is_the_gpus_or_the_hosts_by_the_gpus_own_time_a_step() -> None:
+    """Steps of 11 ms become 44 ms: with the GPU as busy as before it works four times as long, with a quarter as long as ever."""
+    before = {**WORK, "itl_ms": 11, "gpu": {"util": 0.96}}
+    kernels = evidence_of(before, {**WORK, "itl_ms": 44, "gpu": {"util": 0.96}})["step.on_gpu"]
+    host = evidence_of(before, {**WORK, "itl_ms": 44, "gpu": {"util": 0.24}})["step.on_gpu"]
+    assert kernels.value == pytest.approx(1.0, abs=0.1)
+    assert kernels.strength >= 0.9
+    assert host.value == pytest.approx(0.0, abs=0.1)
+    assert host.strength <= -0.9
+
+
+def test_without_a_gpus_samples_nobody_says_whose_time_it_is() -> None:
+    assert "step.on_gpu" not in evidence_of({**WORK, "itl_ms": 11}, {**WORK, "itl_ms": 44})
