@@ -68,9 +68,13 @@ ALIKE: tuple[tuple[str, tuple[str, ...]], ...] = (
     # Who is set aside waits for an adapter or for a grammar: the flags say what there is.
     ("metrics|no log|no configuration", ("lora_swapping", "structured_output")),
     ("metrics|no log|no configuration", ("engine_loop_cpu", "sampler_cpu", "launch_bound")),
+    # No page tells the version: steps that are longer since a restart may be another one's.
+    ("metrics|no log", ("version_regression", *_DEVICE)),
     ("no prefix counters", ("prefix_cache_loss", "longer_prompts", "prefill_bound")),
     ("no KV gauge", ("kv_capacity", "overload", "head_of_line_prompt")),
 )
+# While a server is not back nobody without its log can tell a start that takes long from one that failed.
+UNREADY: tuple[str, tuple[str, ...]] = ("metrics|no log", ("startup_failure", "weight_loading"))
 # What happens before the server moves nothing on its page: healthy is then all that can be said.
 UNSEEN = {"metrics": ("network", "gateway"), "no client": ("network", "gateway")}
 HEALTHY = ("steady", "swing", "deploy", "flush", "drift", "lost")

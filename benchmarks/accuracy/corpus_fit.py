@@ -23,7 +23,7 @@ from corpus_score import answered, of_table, seen_of, singles
 
 from whystall.causes.catalogue import catalogue
 from whystall.causes.entry import CauseEntry
-from whystall.causes.posterior import family, given, log_odds
+from whystall.causes.posterior import family, given, log_odds, said
 from whystall.causes.weighing import standing
 from whystall.causes.weights import PATH, Fitted, WeightsTable, table
 
@@ -96,9 +96,9 @@ def _sample(row: Row, scene: Row, entries: dict[str, CauseEntry], at: Parameters
     bias = np.full(SLOTS, -1, dtype=np.int64)
     for slot, cause in enumerate(held):
         bias[slot] = at.place[cause, ""]
-        for column, name in enumerate(entries[cause].weights):
+        for column, (name, weight) in enumerate(entries[cause].weights.items()):
             index[slot, column] = at.place[cause, name]
-            strength[slot, column] = scene["evidence"].get(name, 0.0)
+            strength[slot, column] = said(weight, scene["evidence"].get(name, 0.0))
     story, good = _sets(row, scene, held, entries)
     return index, strength, bias, story, good
 

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from corpus_cases import ALIKE, IDLE, LOOK_ALIKES, SECONDS, UNSEEN
+from corpus_cases import ALIKE, IDLE, LOOK_ALIKES, SECONDS, UNREADY, UNSEEN
 from corpus_record import agrees
 
 from whystall.causes.catalogue import catalogue
@@ -79,7 +79,8 @@ class Answer(NamedTuple):
 def alike(row: Row, arm: str) -> set[str]:
     """The causes that this arm's signals cannot tell from the row's faults."""
     faults = set(row["case"]["faults"])
-    return {c for arms, causes in ALIKE if arm in arms.split("|") and faults & set(causes) for c in causes}
+    tables = (*ALIKE, UNREADY) if row["facts"].get("unready") else ALIKE
+    return {c for arms, causes in tables if arm in arms.split("|") and faults & set(causes) for c in causes}
 
 
 def seen_of(scene: Row) -> Seen:

@@ -36,7 +36,7 @@ def _stands(links: tuple[Link, ...], evidence: dict[str, Evidence]) -> Chain | N
     for link in links:
         names = tuple(need.evidence for need in link.needs)
         if not all(name in evidence for name in names):
-            complete &= link.optional
+            complete &= link.optional or link.if_seen
         elif all(need.holds(evidence[need.evidence].strength) for need in link.needs):
             whys.append(Why(filled(link.claim, evidence), names, True, link.rejects))
         elif not link.optional:

@@ -23,7 +23,8 @@ class Link(msgspec.Struct, frozen=True):
     """One why of the chain. ``claim`` may name evidence by ``{id}`` with underscores for dots: its text is put in.
 
     All ``needs`` must hold. Where the evidence of an ``optional`` link was not seen, or its check fails, the link is left
-    out; where a link that is not optional fails, the cause is not named. ``rejects`` says which other explanation the
+    out; where a link that is not optional fails, the cause is not named. One that holds ``if_seen`` is left out only where
+    its evidence was not seen. ``rejects`` says which other explanation the
     number rules out.
     """
 
@@ -31,6 +32,7 @@ class Link(msgspec.Struct, frozen=True):
     needs: tuple[Need, ...]
     rejects: Text | None = None
     optional: bool = False
+    if_seen: bool = False
 
 
 class LookAlike(msgspec.Struct, frozen=True):

@@ -18,6 +18,8 @@ LONE_TRIGGER = 0.1
 # A kind of loss comes with a cause that makes it, and now and then as a side effect of one that is not said to.
 MAKES = 0.9
 LEAK = 0.3
+# What speaks against a cause, and is absent, says little for it: P(absent | cause) is 1, and most incidents lack it anyway.
+ABSENT = 0.25
 Causes = frozenset[str]
 
 
@@ -58,9 +60,16 @@ def pulls(cause: CauseEntry, evidence: dict[str, Evidence]) -> dict[str, Pull]:
     squares: dict[str, list[float]] = {}
     for name, weight in cause.weights.items():
         if name in evidence:
-            pull = weight * evidence[name].strength
+            pull = weight * said(weight, evidence[name].strength)
             squares.setdefault(family(name), [0.0, 0.0])[pull < 0] += pull * pull
     return {group: Pull(math.sqrt(up), -math.sqrt(down)) for group, (up, down) in squares.items()}
+
+
+def said(weight: float, strength: float) -> float:
+    """``strength`` as it counts: what a cause predicts and is missing speaks fully against it (``weight > 0``); what would
+    contradict it and is missing leaves it standing, as it does all others (``weight < 0``).
+    """
+    return ABSENT * strength if weight < 0 and strength < 0 else strength
 
 
 def log_odds(cause: CauseEntry, evidence: dict[str, Evidence]) -> float:

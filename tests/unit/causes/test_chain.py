@@ -1,8 +1,9 @@
+import msgspec
 import pytest
 
 from whystall.causes.catalogue import catalogue
 from whystall.causes.chain import chain, filled
-from whystall.causes.entry import CauseEntry
+from whystall.causes.entry import CauseEntry, Link, Need
 from whystall.model.diagnosis import Evidence
 from whystall.model.text import Text
 
@@ -59,10 +60,28 @@ def test_claims_take_the_texts_of_their_evidence() -> None:
 @pytest.mark.parametrize("entry", [e for e in catalogue().values() if e.other_links], ids=lambda entry: entry.id)
 def test_another_chain_stands_where_the_first_does_not(entry: CauseEntry) -> None:
     for links in entry.other_links:
-        found = {need.evidence: evidence(need.evidence, 1.5) for link in links for need in link.needs}
+        found = {
+            need.evidence: evidence(need.evidence, -1.5 if need.below else 1.5) for link in links for need in link.needs
+        }
         stands = chain(entry, found)
         assert stands is not None
         assert stands.complete
         broken = links[0].needs[0].evidence
         found[broken] = evidence(broken, -1.5)
         assert (stands := chain(entry, found)) is None or not stands.complete
+
+
+def test_a_link_that_counts_if_seen_is_left_out_unseen_and_breaks_the_chain_where_it_fails() -> None:
+    entry = msgspec.structs.replace(
+        catalogue()["slow_kernel"],
+        links=(
+            Link(Text("slower"), (Need("a.one"),)),
+            Link(Text("in every step"), (Need("b.one", 0.0, below=True),), if_seen=True),
+        ),
+        other_links=(),
+    )
+    unseen = chain(entry, {"a.one": evidence("a.one", 1.0)})
+    assert unseen is not None
+    assert unseen.complete
+    assert len(unseen.whys) == 1
+    assert chain(entry, {"a.one": evidence("a.one", 1.0), "b.one": evidence("b.one", 1.0)}) is None

@@ -106,7 +106,7 @@ def test_the_worst_of_several_engines_stands_for_them() -> None:
     ("change", "said"),
     [
         ({"unanswered_after_s": 20.0}, "last 20 s"),
-        ({"unanswered_before_s": 60.0}, "of 100 s could be read"),
+        ({"unanswered_before_s": 60.0, "served_tokens": 1e4}, "of 100 s could be read"),
     ],
 )
 def test_a_server_that_did_not_answer_is_not_called_healthy(change: dict, said: str) -> None:
@@ -129,3 +129,8 @@ def test_a_server_that_was_away_and_started_anew_is_not_called_healthy() -> None
     found = judge(msgspec.structs.replace(calm, dt=again, valid=valid), "t")
     assert found.verdict == "unknown"
     assert "away for 11 s" in found.headline.en
+
+
+def test_a_server_that_answers_after_a_while_and_had_served_nothing_was_starting() -> None:
+    found = judge(msgspec.structs.replace(state_of({"seconds": 40}), unanswered_before_s=60.0, served_tokens=0.0), "t")
+    assert [cause.id for cause in found.causes] == ["weight_loading"]

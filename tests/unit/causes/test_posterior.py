@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from whystall.causes.catalogue import catalogue
 from whystall.causes.entry import CauseEntry
-from whystall.causes.posterior import LONE_TRIGGER, PAIR_PRIOR, given, log_odds, posterior, pulls
+from whystall.causes.posterior import ABSENT, LONE_TRIGGER, PAIR_PRIOR, given, log_odds, posterior, pulls
 from whystall.model.diagnosis import Evidence
 from whystall.model.text import Text
 
@@ -118,3 +118,15 @@ def test_a_rival_is_a_set_that_contradicts() -> None:
     assert not rival <= best
     assert probability < 0.01
     assert posterior([entries[0]], {}).rival("a") == (frozenset(), 0.0)
+
+
+def test_a_contradiction_that_is_missing_says_little_and_one_that_is_there_all() -> None:
+    suspect = cause("a", {"x.one": -4.0})
+    assert log_odds(suspect, seen(x_one=1.0)) == pytest.approx(-4.0 - 4.0)
+    assert log_odds(suspect, seen(x_one=-1.0)) == pytest.approx(-4.0 + ABSENT * 4.0)
+
+
+def test_what_a_cause_predicts_counts_in_full_whether_it_is_there_or_not() -> None:
+    suspect = cause("a", {"x.one": 4.0})
+    assert log_odds(suspect, seen(x_one=1.0)) == pytest.approx(0.0)
+    assert log_odds(suspect, seen(x_one=-1.0)) == pytest.approx(-8.0)

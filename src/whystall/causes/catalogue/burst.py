@@ -21,7 +21,7 @@ CAUSE = CauseEntry(
         "到达方差是均值的数倍；队列会回到零；吞吐低于能力。",
     ),
     role="trigger",
-    bias=-4.5,
+    bias=-3.0,
     weights={
         "progress.frozen": -4.0,  # a frozen engine admits nobody, whatever the limit
         "wait.aside": -2.5,  # who is set aside waits for something else than capacity

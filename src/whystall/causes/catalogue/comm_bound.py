@@ -22,7 +22,7 @@ CAUSE = CauseEntry(
         "所有 rank 上未掩盖的集合通信时间高，且彼此偏差小。",
     ),
     role="limit",
-    bias=-4.0,
+    bias=-2.5,
     weights={
         "contrast.link": 7.0,  # the same load without it is better: no observation says more
         "trace.exposed_collectives": 3.0,  # time at which nothing else runs
@@ -34,6 +34,7 @@ CAUSE = CauseEntry(
         "excess.by_sequences": -0.7,  # sequences are not exchanged
         "config.ranks": 1.0,  # one GPU exchanges nothing
         "step.host_gap": -1.0,  # a GPU in a collective counts as in use
+        "step.on_gpu": 0.7,  # so the excess is in its time
         "step.pauses": -1.5,  # every step has its collectives
         "gpu.held_down": -2.0,  # the clock explains it
         "version.changed": -1.5,  # so does another version

@@ -23,7 +23,7 @@ CAUSE = CauseEntry(
         "两次启动之间参数不同，此前健康、随后立即出现损失，负载相同。",
     ),
     role="trigger",
-    bias=-4.0,
+    bias=-2.5,
     weights={
         "config.changed": 8.0,  # the one thing that changed when the loss began
         "requests.more": -0.5,  # a larger load explains a loss by itself

@@ -21,7 +21,7 @@ CAUSE = CauseEntry(
         "解码步的内核接近数据表带宽；ITL 随驻留 token 增长。",
     ),
     role="limit",
-    bias=-5.0,
+    bias=-3.5,
     weights={
         "trace.bandwidth": 3.0,  # kernels at the bandwidth are the definition
         "gpu.memory_busy": 3.0,  # as is a memory that hardly rests
@@ -35,6 +35,7 @@ CAUSE = CauseEntry(
         "queue.delay": -0.7,  # who waits for seats or blocks is not decoding yet
         "trace.prefill": -2.0,  # prefill computes rather than reads
         "step.host_gap": -2.0,  # an idle GPU does not read
+        "step.on_gpu": 0.7,  # reading keeps it busy
     },
     links=(
         Link(

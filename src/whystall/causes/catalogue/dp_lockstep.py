@@ -24,7 +24,7 @@ CAUSE = CauseEntry(
         "页面上各引擎步数相同而 token 数不同；日志中有空步。",
     ),
     role="limit",
-    bias=-4.5,
+    bias=-3.0,
     weights={
         "peers.lockstep": 4.0,  # equal steps over unequal work
         "config.lockstep": 1.5,  # what makes ranks step together

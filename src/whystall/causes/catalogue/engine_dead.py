@@ -22,7 +22,7 @@ CAUSE = CauseEntry(
         "在途请求存在而计数器停滞，日志中有死亡记录。",
     ),
     role="limit",
-    bias=-4.0,
+    bias=-2.5,
     weights={
         "log.engine_dead": 6.0,  # the process says so itself
         "progress.frozen": 1.0,  # nothing advances after it

@@ -21,7 +21,7 @@ CAUSE = CauseEntry(
         "运行或等待数大于零，所有 token 与步计数器停滞。",
     ),
     role="limit",
-    bias=-4.0,
+    bias=-2.5,
     weights={
         "log.engine_dead": -3.0,  # a process that ended does not hang
         "log.out_of_memory": -2.0,  # memory failed first

@@ -22,10 +22,12 @@ CAUSE = CauseEntry(
         "有请求运行而 GPU 空闲，graph 已启用，EngineCore 进程用满一个核。",
     ),
     role="limit",
-    bias=-4.5,
+    bias=-3.0,
     weights={
         "trace.step_gaps": 2.5,  # the trace sees the gaps themselves
         "step.host_gap": 3.0,  # the GPU waits for the host
+        "step.on_gpu": -2.5,  # the excess lies between the kernels
+        "excess.by_tokens": -1.5,  # a loop costs a step and a sequence, not a prompt's token
         "step.pauses": -2.5,  # single pauses are no slow loop
         "engine.core": 3.5,  # the loop fills its core
         "budget.binds": -1.5,  # steps that the budget keeps small leave the GPU idle

@@ -22,7 +22,7 @@ CAUSE = CauseEntry(
         "TTFT 远高于排队加预填充；process_cpu_seconds 达到一个核；引擎不忙。",
     ),
     role="limit",
-    bias=-4.0,
+    bias=-2.5,
     weights={
         "front.residual": 3.0,  # what is neither queue nor prefill is the front end
         "api.core": 3.5,  # its process fills its core

@@ -22,7 +22,7 @@ CAUSE = CauseEntry(
         "按时间重复、自行结束的完全停顿；设置 VLLM_GC_DEBUG 时有 GC 记录。",
     ),
     role="limit",
-    bias=-4.0,
+    bias=-2.5,
     weights={
         "log.gc_pause": 5.0,  # the collector says so
         "progress.stalled": 1.0,  # everything waits for it

@@ -31,6 +31,7 @@ CAUSE = CauseEntry(
         "gpu.cap_lowered": 3.0,  # a limit under the rating, reached
         "gpu.step_follows_clock": 1.5,  # the work follows the clock
         "step.residual": 0.7,  # the same work takes longer
+        "step.on_gpu": 0.7,  # and the GPU is at it for longer
     },
     links=(
         Link(

@@ -22,7 +22,7 @@ CAUSE = CauseEntry(
         "最长提示是中位数的许多倍；短请求共担其延迟；其间队列会清空；平均而言预填充并不繁忙。",
     ),
     role="limit",
-    bias=-6.0,
+    bias=-4.5,
     weights={
         "progress.frozen": -4.0,  # a frozen engine admits nobody, whatever the limit
         "prompts.giant": 2.0,  # one prompt holds many others ones worth of steps

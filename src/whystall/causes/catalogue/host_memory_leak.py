@@ -22,7 +22,7 @@ CAUSE = CauseEntry(
         "常驻内存呈上升直线，重启后变小，退出码 -9。",
     ),
     role="limit",
-    bias=-4.0,
+    bias=-2.5,
     weights={
         "memory.growth": 3.5,  # a line that ends soon
         "memory.dropped": 2.0,  # the restart gave it back

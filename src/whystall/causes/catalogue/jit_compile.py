@@ -22,7 +22,7 @@ CAUSE = CauseEntry(
         "编译记录附近出现停顿或 token 延迟，且仅在首次出现的形状上。",
     ),
     role="limit",
-    bias=-4.0,
+    bias=-2.5,
     weights={
         "contrast.first_run": 7.0,  # the same load without it is better: no observation says more
         "log.jit_compile": 5.0,  # the compiler says so

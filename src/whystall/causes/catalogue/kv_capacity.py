@@ -25,7 +25,7 @@ CAUSE = CauseEntry(
         "有排队时剩余块少于一个典型提示，或出现抢占；运行数低于席位上限；其他请求 ITL 正常。",
     ),
     role="limit",
-    bias=-4.0,
+    bias=-2.5,
     weights={
         "compute.full": -2.0,  # more blocks would admit more prompts to a device that has no time for them
         "progress.frozen": -4.0,  # a frozen engine admits nobody, whatever the limit

@@ -3,8 +3,27 @@
 from __future__ import annotations
 
 from whystall.causes.entry import CauseEntry, Link, LookAlike, Need
-from whystall.causes.links import shown_by_contrast
+from whystall.causes.links import STEPS_ARE_SLOWER, shown_by_contrast
 from whystall.model.text import Text
+
+_FROM_OUTSIDE = Link(
+    Text("Blocks come from outside the GPU: {config_kv_offload}", "块来自 GPU 之外：{config_kv_offload}"),
+    (Need("config.kv_offload"),),
+)
+_WITH_EACH_PROMPT = (
+    STEPS_ARE_SLOWER,
+    Link(
+        Text("It grows with the prompts' tokens: {excess_by_tokens}", "它随提示的 token 数增长：{excess_by_tokens}"),
+        (Need("excess.by_tokens"),),
+        rejects=Text("what every step loses alike: the engine's loop", "每步相同的损失：引擎循环"),
+    ),
+    Link(
+        Text("The GPU waits meanwhile: {step_on_gpu}", "其间 GPU 在等待：{step_on_gpu}"),
+        (Need("step.on_gpu", 0.0, below=True),),
+        rejects=Text("the kernels: they take what they took", "内核：其耗时未变"),
+    ),
+    _FROM_OUTSIDE,
+)
 
 CAUSE = CauseEntry(
     id="kv_offload_stall",
@@ -19,11 +38,12 @@ CAUSE = CauseEntry(
         "出现相当于许多步的停顿且 GPU 空闲，其间的步一如既往地快；配置了卸载。",
     ),
     role="limit",
-    bias=-4.5,
+    bias=-3.0,
     weights={
         "contrast.offload": 7.0,  # the same load without it is better: no observation says more
         "config.kv_offload": 2.5,  # without it no step waits for blocks
         "step.pauses": 3.5,  # single waits, not slow steps
+        "excess.by_tokens": 1.5,  # or each prompt's blocks are waited for in its steps
         "step.host_gap": 1.0,  # the GPU idles meanwhile
         "step.residual": -1.0,  # the steps between are as fast as ever
         "log.gc_pause": -1.0,  # the collector says that it was it
@@ -40,10 +60,7 @@ CAUSE = CauseEntry(
                 "the engine's loop and its kernels, which make every step longer", "引擎循环与内核：它们使每步变长"
             ),
         ),
-        Link(
-            Text("Blocks come from outside the GPU: {config_kv_offload}", "块来自 GPU 之外：{config_kv_offload}"),
-            (Need("config.kv_offload"),),
-        ),
+        _FROM_OUTSIDE,
         Link(
             Text("The GPU has nothing to do meanwhile: {step_host_gap}", "其间 GPU 无事可做：{step_host_gap}"),
             (Need("step.host_gap", 0.0),),
@@ -58,7 +75,7 @@ CAUSE = CauseEntry(
             rejects=Text("garbage collection and compilation", "垃圾回收与编译"),
         ),
     ),
-    other_links=(shown_by_contrast("offload"),),
+    other_links=(_WITH_EACH_PROMPT, shown_by_contrast("offload")),
     numbers=(
         Text("{step_pauses:.0%} of the lost time in pauses", "损失时间的 {step_pauses:.0%} 在停顿中"),
         Text("{contrast_offload:~2} times worse with it than without", "使用时比不使用差 {contrast_offload:~2} 倍"),

@@ -44,7 +44,7 @@ CAUSE = CauseEntry(
         "有请求运行而 GPU 空闲，步时几乎不随批量变化，使用 --enforce-eager 或批量超过捕获尺寸。",
     ),
     role="limit",
-    bias=-4.0,
+    bias=-2.5,
     weights={
         "contrast.eager": 7.0,  # the same load without it is better: no observation says more
         "trace.launch_gaps": 2.5,  # the trace sees the gaps themselves
@@ -56,6 +56,7 @@ CAUSE = CauseEntry(
         "cpu.wanted": -1.5,  # likewise
         "cpu.throttled": -2.0,  # the quota explains it
         "step.pauses": -2.0,  # launches are in every step
+        "step.on_gpu": -2.0,  # they leave the kernels as they were
         "engine.core": 0.5,  # launching keeps the process busy
     },
     links=(

@@ -20,7 +20,7 @@ CAUSE = CauseEntry(
         "每请求输出 token 跳升，到达率不变而运行数增长。",
     ),
     role="trigger",
-    bias=-4.0,
+    bias=-2.5,
     weights={
         "progress.frozen": -4.0,  # a frozen engine admits nobody, whatever the limit
         "outputs.longer": 4.5,  # the shift itself (seen when requests finish)

@@ -20,7 +20,7 @@ CAUSE = CauseEntry(
         "每请求提示 token 在起点跳升，请求率不变；随后某个上限（KV、预填充）被触及。",
     ),
     role="trigger",
-    bias=-4.0,
+    bias=-2.5,
     weights={
         "progress.frozen": -4.0,  # a frozen engine admits nobody, whatever the limit
         "prompts.longer": 4.5,  # the shift itself

@@ -22,7 +22,7 @@ CAUSE = CauseEntry(
         "启用 LoRA 时等待的请求被标为 deferred；席位、块与预算有余。",
     ),
     role="limit",
-    bias=-4.5,
+    bias=-3.0,
     weights={
         "contrast.lora": 7.0,  # the same load without it is better: no observation says more
         "queue.deferred": 4.0,  # set aside is what the scheduler does with them

@@ -24,7 +24,7 @@ CAUSE = CauseEntry(
         "携带媒体且处理器缓存未命中的请求，其 TTFT 远高于排队加预填充。",
     ),
     role="limit",
-    bias=-4.0,
+    bias=-2.5,
     weights={
         "contrast.multimodal": 7.0,  # the same load without it is better: no observation says more
         "front.residual": 3.0,  # the time is lost before the engine

@@ -21,7 +21,7 @@ CAUSE = CauseEntry(
         "客户端 TTFT 稳定高于服务器，token 间隔与生成时一样均匀。",
     ),
     role="limit",
-    bias=-3.5,
+    bias=-2.0,
     weights={
         "client.gap": 4.0,  # the difference is what lies between
         "client.clumps": -5.0,  # a distance makes no clumps: a buffer hands tokens on in them

@@ -21,7 +21,7 @@ CAUSE = CauseEntry(
         "队列匀速增长，吞吐持平。",
     ),
     role="limit",
-    bias=-4.0,
+    bias=-2.5,
     weights={
         "kv.preemptions": -1.5,  # preemptions say that blocks run out first
         "progress.frozen": -4.0,  # a frozen engine admits nobody, whatever the limit

@@ -25,7 +25,7 @@ CAUSE = CauseEntry(
         "请求因获取 KV 被搁置，传输时间占 TTFT 的大部分，出现失败，或解码服务器自行计算提示。",
     ),
     role="limit",
-    bias=-4.0,
+    bias=-2.5,
     weights={
         "transfer.fetching": 3.5,  # who waits for a fetch waits for nothing else
         "transfer.time": 3.5,  # the transfer is part of the time to first token

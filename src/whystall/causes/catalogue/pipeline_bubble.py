@@ -23,7 +23,7 @@ CAUSE = CauseEntry(
         "有请求时 GPU 空闲，约为 1 减去批次数与阶段数之比。",
     ),
     role="limit",
-    bias=-4.0,
+    bias=-2.5,
     weights={
         "pipeline.stages": 2.0,  # without stages there is no bubble
         "pipeline.idle": 3.5,  # the idle time itself

@@ -23,7 +23,7 @@ CAUSE = CauseEntry(
         "引擎大部分时间在预填充；提示 token 速率停在上限；有排队；GPU 达到功率上限或批量远超拐点。",
     ),
     role="limit",
-    bias=-4.0,
+    bias=-2.5,
     weights={
         "trace.prefill": 1.0,  # steps of prefill fill the trace
         "compute.full": 1.5,  # busy and at the ceiling at once is what no setting mends

@@ -22,11 +22,12 @@ CAUSE = CauseEntry(
         "ITL 中位数正常，均值与尾部为其数倍，且与提示同时出现；KV 有余，无抢占。",
     ),
     role="limit",
-    bias=-4.0,
+    bias=-2.5,
     weights={
         "queue.delay": -1.0,  # a queue for prefill is a shortage of it first
         "cpu.throttled": -2.5,  # pauses of the quota stretch steps, too
         "gpu.held_down": -2.0,  # so does a slow clock
+        "step.host_gap": -2.0,  # prompts keep the GPU busy
         "itl.mixed_steps": 5.0,  # the excess over decode-only steps, together with prompts, is the mechanism
         "kv.preemptions": -3.0,  # preempted requests freeze, too
         "progress.stalled": -3.0,  # a standstill is not a long step

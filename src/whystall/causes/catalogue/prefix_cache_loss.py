@@ -22,7 +22,7 @@ CAUSE = CauseEntry(
         "命中率（按计数器增量）在起点下降，提示长度与请求率不变，计算的提示 token 成倍增加。",
     ),
     role="trigger",
-    bias=-4.0,
+    bias=-2.5,
     weights={
         "progress.frozen": -4.0,  # a frozen engine admits nobody, whatever the limit
         "prefix.lost": 8.0,  # hits over queries from deltas is the mechanism itself

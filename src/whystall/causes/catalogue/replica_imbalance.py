@@ -24,7 +24,7 @@ CAUSE = CauseEntry(
         "此处的请求、KV 块或 token 数是其他引擎均值的数倍，而它们没有排队。",
     ),
     role="trigger",
-    bias=-4.0,
+    bias=-2.5,
     weights={
         "peers.load": 5.0,  # the spread itself
         "peers.room": 3.0,  # others could have taken it

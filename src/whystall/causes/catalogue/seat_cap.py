@@ -21,7 +21,7 @@ CAUSE = CauseEntry(
         "运行数停在上限且有排队，KV 有余，无抢占，ITL 不变。",
     ),
     role="limit",
-    bias=-4.0,
+    bias=-2.5,
     weights={
         "progress.frozen": -4.0,  # a frozen engine admits nobody, whatever the limit
         "wait.aside": -2.5,  # who is set aside waits for something else than capacity

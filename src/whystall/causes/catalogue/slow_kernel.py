@@ -21,13 +21,14 @@ CAUSE = CauseEntry(
         "步时残差大于零，GPU 在用，时钟未受限，显存比此前更闲；超出时间多随序列与上下文（注意力）或 token（矩阵）增长。",
     ),
     role="limit",
-    bias=-6.0,
+    bias=-4.5,
     weights={
         "contrast.kernels": 7.0,  # the same load without it is better: no observation says more
         "step.residual": 4.5,  # the same work takes longer
         "step.over_sheet": 2.0,  # so it does where only the data sheet tells
         "excess.by_sequences": 0.7,  # attention is what such changes hit most
         "step.host_gap": -2.0,  # a GPU that waits has no slow kernel
+        "step.on_gpu": 1.5,  # nor one whose own time a step stayed as it was
         "step.pauses": -2.0,  # nor has one that stands still
         "gpu.held_down": -2.5,  # the clock explains it
         "gpu.memory_busy": -1.0,  # memory at its rate is no slow kernel
@@ -65,6 +66,7 @@ CAUSE = CauseEntry(
         Link(
             Text("It grows with the work: {excess_each_step}", "它随工作量增长：{excess_each_step}"),
             (Need("excess.each_step", 0.0, below=True),),
+            if_seen=True,  # batches that are all alike cannot tell
             rejects=Text(
                 "what every step loses alike: the host, launches, waiting for a rank",
                 "每步相同的损失：主机、启动开销、等待某个 rank",

@@ -24,7 +24,7 @@ CAUSE = CauseEntry(
         "平均接受长度除以单步的增长接近或低于 1。",
     ),
     role="limit",
-    bias=-4.0,
+    bias=-2.5,
     weights={
         "contrast.speculative": 7.0,  # the same load without it is better: no observation says more
         "spec.gain": 4.5,  # tokens a second with drafting over those without

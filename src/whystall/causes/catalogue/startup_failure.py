@@ -23,7 +23,7 @@ CAUSE = CauseEntry(
         "没有指标页面，日志指出启动失败的原因。",
     ),
     role="limit",
-    bias=-4.0,
+    bias=-2.5,
     weights={
         "server.back": -4.0,  # a server that answers again has started
         "startup.failed": 6.0,  # the log says so itself

@@ -22,7 +22,7 @@ CAUSE = CauseEntry(
         "集合通信时间大部分是等待，而等待最少的 rank 就是慢的那个。",
     ),
     role="limit",
-    bias=-4.0,
+    bias=-2.5,
     weights={
         "trace.skew": 2.5,  # waiting is what a straggler makes of collectives
         "trace.exposed_collectives": 1.0,  # and it shows as their time
@@ -32,6 +32,7 @@ CAUSE = CauseEntry(
         "excess.each_step": 0.7,  # in every step alike
         "config.ranks": 1.0,  # one GPU waits for nobody
         "step.host_gap": -1.0,  # who waits in a collective counts as in use
+        "step.on_gpu": 0.7,  # so the excess is in its time
         "version.changed": -1.5,  # another version explains it
     },
     links=(

@@ -22,7 +22,7 @@ CAUSE = CauseEntry(
         "在没有 LoRA 或 KV 连接器时等待的请求被标为 deferred；容量有余。",
     ),
     role="limit",
-    bias=-4.5,
+    bias=-3.0,
     weights={
         "contrast.structured_output": 7.0,  # the same load without it is better: no observation says more
         "queue.deferred": 4.5,  # set aside is what the scheduler does with them

@@ -24,7 +24,7 @@ CAUSE = CauseEntry(
         "每步 token 数达到预算；有排队；运行数未到上限；块有余；步时与纯解码步相差无几。",
     ),
     role="limit",
-    bias=-4.0,
+    bias=-2.5,
     weights={
         "progress.frozen": -4.0,  # a frozen engine admits nobody, whatever the limit
         "wait.aside": -2.5,  # who is set aside waits for something else than capacity

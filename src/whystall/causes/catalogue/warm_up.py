@@ -18,7 +18,7 @@ CAUSE = CauseEntry(
         "token 间的长间隔逐渐消失，服务器几分钟前才启动；之后同样负载很快。",
     ),
     role="limit",
-    bias=-4.5,
+    bias=-3.0,
     weights={
         "server.young": 2.5,  # it started minutes ago
         "loss.settles": 4.0,  # and what it loses dies away
@@ -29,6 +29,7 @@ CAUSE = CauseEntry(
         "version.changed": -0.5,  # a slower version stays slow
         "queue.growing": -1.5,  # more than it can serve does not settle
         "prompts.longer": -1.5,  # a load that changed explains it
+        "config.eager": -1.5,  # launches stay as slow as they are
         "kv.saturated": -1.5,  # so does a full cache
     },
     links=(
@@ -43,7 +44,7 @@ CAUSE = CauseEntry(
         ),
         Link(
             Text("It is not the prompts of others: {itl_mixed_steps}", "并非他人的提示所致：{itl_mixed_steps}"),
-            (Need("itl.mixed_steps", 0.3, below=True),),
+            (Need("itl.mixed_steps", 0.5, below=True),),
             rejects=Text("prefill, whose waves come and go", "预填充：它时来时去"),
         ),
         Link(
