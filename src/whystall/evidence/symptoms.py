@@ -291,7 +291,12 @@ def host_gap(state: EngineState) -> Bools:
         return np.zeros(len(state.dt), dtype=bool)
     busy = (stepping_ratio(state) > level("stepping")) & (state.running_start > 0) & ~near_standstill(state)
     itl = smooth_mean(state, state.itl.sum, state.itl.count)
-    return _sustained(state, _positive(idle_lost(state.gpu.util_ratio, itl) & busy))
+    return _sustained(state, _positive(idle_lost(state.gpu.util_ratio, itl, _quick(state)) & busy))
+
+
+def _quick(state: EngineState) -> float:
+    """The ITL up to which an idle GPU is no loss; none where somebody took the CUDA graphs away, which can be undone."""
+    return 0.0 if state.configuration.enforce_eager else level("quick_itl")
 
 
 def _sustained(state: EngineState, gaps: Bools) -> Bools:
@@ -308,20 +313,19 @@ def _sustained(state: EngineState, gaps: Bools) -> Bools:
         if dt[gaps[part]].sum() < level("episode_min") or not tokens > 0:
             continue
         busy = float((util[seen] * dt[seen]).sum() / dt[seen].sum())
-        kept[part] = gaps[part] & idle_lost(busy, float(np.nansum(state.itl.sum[part]) / tokens))
+        kept[part] = gaps[part] & idle_lost(busy, float(np.nansum(state.itl.sum[part]) / tokens), _quick(state))
     return kept
 
 
-def idle_lost(util: Floats | float, itl: Floats | float) -> Bools:
+def idle_lost(util: Floats | float, itl: Floats | float, quick: float) -> Bools:
     """Whether a GPU busy for ``util`` of the steps' time is a loss at an ITL: tokens take twice what the GPU needs for
     them, or they are late as felt and would gain a fifth without the idle time (DESIGN.md, SLO).
 
-    Tokens that come quickly are no loss however idle the GPU is: that of a small model always waits for the host.
+    Tokens that come within ``quick`` are no loss however idle the GPU is: that of a small model always waits for the host.
     """
     felt = np.asarray(itl)
     return _positive(
-        (felt > level("quick_itl"))
-        & (np.asarray(util) < np.where(felt > level("felt_itl"), 1 - level("gain"), level("gpu_idle")))
+        (felt > quick) & (np.asarray(util) < np.where(felt > level("felt_itl"), 1 - level("gain"), level("gpu_idle")))
     )
 
 
