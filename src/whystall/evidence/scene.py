@@ -14,7 +14,7 @@ from whystall.model.slo import Slo
 from whystall.model.text import Text
 from whystall.profiles.figures import TraceFigures
 from whystall.state.histograms import mean_of
-from whystall.state.step_cost import StepRows
+from whystall.state.step_cost import TERMS, StepRows
 
 from .focus import Focus, focus
 from .pace import Pace, decode_s, pace, surely
@@ -97,17 +97,28 @@ class Scene:
         """How many times longer steps take than their batch explains, at least 1; 1 where they are as usual."""
         if self.paced is None or not self.paced.changed:
             return 1.0
-        slower = [r for r, first in zip(self.paced.residual, self.paced.rows.first, strict=True) if self.inside[first]]
-        return max(float(np.exp(np.median(slower))), 1.0) if slower else 1.0
+        slower = self.paced.residual[self._alike]
+        return max(float(np.exp(np.median(slower))), 1.0) if len(slower) else 1.0
 
     @cached_property
     def surely_slower(self) -> bool:
         """Whether steps are slower than their batch explains by what is worth naming, the line's doubt taken off."""
         if self.paced is None or not self.paced.changed:
             return False
-        sure = surely(self.paced.rows, self.paced.cost)
-        inside = [r for r, first in zip(sure, self.paced.rows.first, strict=True) if self.inside[first]]
-        return bool(inside) and float(np.median(inside)) > -np.log(1 - level("gain"))
+        sure = surely(self.paced.rows, self.paced.cost)[self._alike]
+        return bool(len(sure)) and float(np.median(sure)) > -np.log(1 - level("gain"))
+
+    @cached_property
+    def _alike(self) -> Bools:
+        """Rows of the incident whose steps hold no more tokens than twice those that the healthy line was fitted to.
+
+        A line that saw decoding alone says nothing of steps full of prompts; where most are such, it says nothing at all.
+        """
+        assert self.paced is not None
+        rows, at = self.paced.rows, TERMS.index("tokens")
+        near = rows.work[:, at] <= level("slow_factor") * self.paced.cost.reach[at]
+        inside = self.inside[rows.first]
+        return np.asarray(inside & near & (2 * (inside & near).sum() > inside.sum()), dtype=bool)
 
     def before_or(self, figure: str, own: float) -> float:
         """A figure of this window's healthy past; of the saved baseline where it has none."""

@@ -75,7 +75,7 @@ def test_steps_as_ever_are_no_anomaly() -> None:
 
 
 def test_an_excess_is_the_gpus_or_the_hosts_by_the_gpus_own_time_a_step() -> None:
-    """Steps of 11 ms become 44 ms: with the GPU as busy as before it works four times as long, with a quarter as long as ever."""
+    """Steps of 11 ms become 44 ms: with the GPU as busy as before it works four times as long, else no longer."""
     before = {**WORK, "itl_ms": 11, "gpu": {"util": 0.96}}
     kernels = evidence_of(before, {**WORK, "itl_ms": 44, "gpu": {"util": 0.96}})["step.on_gpu"]
     host = evidence_of(before, {**WORK, "itl_ms": 44, "gpu": {"util": 0.24}})["step.on_gpu"]
