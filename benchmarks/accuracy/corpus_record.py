@@ -142,6 +142,7 @@ class Record:
             "prefill_share": prefill_s / seconds / max(len(self.deployment.replicas), 1),
             "budget_share": sum(s for _, s, _, b in mixed if b >= 0.9) / prefill_s if prefill_s else 0.0,
             "compute_share": sum(s for _, s, n, _ in mixed if n >= ridge) / prefill_s if prefill_s else 0.0,
+            "made_per_s": float(c["generated"].sum()) / seconds,
             "longest_gap_s": float(gap.max(initial=0.0)),
             "stuck_s": stuck,
             "deferred": deferred + self.deferred_seen,

@@ -158,7 +158,8 @@ def _record(case: Case, folder: Path, watched: bool = True) -> tuple[dict[str, f
     since = START + case.at_s
     if set(case.faults) & REGRESSIONS:  # being away for a restart is a deploy's loss: what came back is looked at
         since = min(max(since, deployment.ready_at), START + SECONDS)
-    return felt_by_users(folder, since), facts
+    # Answers that are not ended yet have had tokens, too: long ones would seem to be none.
+    return felt_by_users(folder, since) | {"tokens_per_s": facts.get("made_per_s", 0.0)}, facts
 
 
 def _severity(fault: str, severity: float) -> float:

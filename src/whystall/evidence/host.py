@@ -9,10 +9,9 @@ import numpy as np
 
 from whystall.model.diagnosis import Evidence
 from whystall.model.text import Text
-from whystall.state.histograms import mean_of
 
 from .scene import Scene
-from .symptoms import front_residual
+from .symptoms import front_residual, step_wait
 from .thresholds import level, ramp
 from .wording import span
 
@@ -59,9 +58,11 @@ def _starved_api(scene: Scene) -> Iterator[Evidence]:
         "requests spend {delay} in the front end, whose process uses {cores:.2f} of a core",
         "请求在前端花费 {delay}，其进程使用了 {cores:.2f} 个核",
     )
-    # A request that comes while a step runs waits for its end: of less than two steps nobody can tell whose time it is.
-    step = mean_of(scene.state.itl, scene.inside)
-    felt = max(level("felt_wait"), 2 * step if step > 0 else 0.0)
+    # A request that comes while a step runs waits for its end, and for the one that is ready behind it: of less than two
+    # such steps nobody can tell whose time it is. Arrivals meet the long ones more often than the short ones.
+    waits = step_wait(scene.state)[scene.inside]
+    step = 2 * float(np.nanmedian(waits)) if np.isfinite(waits).any() else 0.0
+    felt = max(level("felt_wait"), 2 * step)
     slow = ramp(delay, felt / 2, felt)
     strength = min(slow, ramp(cores, level("core_full"), level("core_full") - 0.2))
     yield scene.evidence("cpu.wanted", cores, "cores", strength, text.format(delay=span(delay), cores=cores))

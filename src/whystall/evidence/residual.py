@@ -51,7 +51,11 @@ def healthy_cost(scene: Scene) -> StepCost | None:
     past = rows.some(
         np.array([bool(before[a:b].all()) for a, b in zip(rows.first, rows.last, strict=True)], dtype=bool)
     )
-    return fit_cost(past, scene.state) if len(past) >= level("residual_rows") else None
+    if len(past) >= level("residual_rows"):
+        return fit_cost(past, scene.state)
+    # An incident that began before its steps slowed has healthy rows all the same.
+    known = scene.paced.changed and scene.paced.cost.rows >= level("residual_rows")
+    return scene.paced.cost if known else None
 
 
 def sheet_cost(scene: Scene) -> StepCost | None:

@@ -158,13 +158,13 @@ class Scene:
         end = self.state.seconds
         return Onset(min(max(t, 0.0), end), min(max(t - 1, 0.0), end), min(max(t + 1, 0.0), end))
 
-    def denser_from(self, gone: float, back: float) -> bool:
-        """Whether losses fill at least twice as much of the time from second ``back`` on as of that until ``gone``."""
+    def denser_from(self, gone: float, back: float, soon_s: float) -> bool:
+        """Whether losses fill twice as much of the ``soon_s`` from second ``back`` on as of the time until ``gone``."""
         s, lost = self.state, self.focus.lost & self.state.valid
-        early, late = s.valid & (s.t_end <= gone), s.valid & (s.t_start >= back)
+        early, late = s.valid & (s.t_end <= gone), s.valid & (s.t_start >= back) & (s.t_end <= back + soon_s)
         if not (early.any() and late.any()):
             return False
-        return self.share(lost, late) >= level("slow_factor") * self.share(lost, early)
+        return self.share(lost, late) >= max(level("gain"), level("slow_factor") * self.share(lost, early))
 
     def evidence(
         self,

@@ -67,5 +67,5 @@ def _blame(scene: Scene, at: float) -> float:
     first = float(scene.state.t_start[np.argmax(scene.inside)])
     begin = next((s.begin for s in silences(scene.state) if s.begin - _NEAR_S <= at <= s.end + _NEAR_S), at)
     if first < begin - _NEAR_S:
-        return 0.7 if scene.denser_from(begin, at) else -0.5
+        return 0.7 if scene.denser_from(begin, at, _SOON_S) else -0.5
     return 1.5 if first <= at + _SOON_S and scene.before.any() else 0.7

@@ -21,6 +21,7 @@ _OFFLOADING = ("kv_offloading_size", "kv_offloading_backend")
 
 
 _SOON_S = level("baseline_min") + level("episode_gap")
+_BACK_S = 60.0  # the usual load is back within a minute
 
 
 def start(scene: Scene) -> Iterator[Evidence]:
@@ -60,7 +61,7 @@ def _version(scene: Scene) -> Iterator[Evidence]:
     )
     gone = next((s.begin for s in silences(scene.state) if s.begin - _SOON_S <= t <= s.end + _SOON_S), t)
     near = gone - _SOON_S <= _begins(scene) <= t + _SOON_S  # the time away for the restart is part of it
-    near |= scene.denser_from(gone, t)
+    near |= scene.denser_from(gone, t, _BACK_S)
     onset = scene.onset_at(t)
     words = text.format(new=new, old=old, t=t)
     yield scene.evidence("version.changed", len(changes), "starts", 1.5 if near else 0.2, words, "log", onset, near)

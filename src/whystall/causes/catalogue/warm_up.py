@@ -18,7 +18,7 @@ CAUSE = CauseEntry(
         "token 间的长间隔逐渐消失，服务器几分钟前才启动；之后同样负载很快。",
     ),
     role="limit",
-    bias=-3.0,
+    bias=-4.0,
     weights={
         "server.young": 2.5,  # it started minutes ago
         "loss.settles": 4.0,  # and what it loses dies away

@@ -23,7 +23,7 @@ CAUSE = CauseEntry(
         "日志显示启动阶段期间没有指标页面；随后计数器从零开始。",
     ),
     role="limit",
-    bias=-2.5,
+    bias=-3.0,
     weights={
         "server.back": 1.0,  # it was long away and came back: what took so long was its start
         "server.away": 1.0,  # nothing is served meanwhile
