@@ -8,6 +8,8 @@ import numpy as np
 from whystall.model.diagnosis import Limit
 from whystall.model.engine_state import EngineState
 
+from .histograms import mean_of, quantile_of
+
 # Fewer scrapes with a queue than this say nothing of a plateau.
 _MIN_SCRAPES = 3
 _MIN_SECONDS = 8.0
@@ -18,6 +20,11 @@ _SHARE_AT_CAP = 0.6
 # scrapes lie just below it; what blocks or lengths bind swings more widely.
 _SHARE_OFTEN = 0.35
 _SHARE_NEAR_CAP = 0.9
+# With steps full of prompts, running moves by one or two and stands for some seconds: only what stands for longer is a cap.
+_SHARE_STANDS = 0.7
+_STANDS_S = 20.0
+_SHARE_OF_MEAN = 0.8
+_MANY_SCRAPES = 8
 _JUST_FREE = 0.1  # of the seats, at least two
 # Steps filled by the token budget hold prompt tokens mostly; a queue for seats leaves most steps to decoding.
 _PROMPT_SHARE = 0.8
@@ -28,10 +35,13 @@ _KV_ROOM = 0.9
 def with_inferred(state: EngineState) -> EngineState:
     """The state with ``max_num_seqs`` or ``max_num_batched_tokens`` added where a plateau shows one that is not known."""
     found = []
-    if state.limit("max_num_batched_tokens") is None and (budget := _budget(state)):
-        found.append(Limit("max_num_batched_tokens", budget, "inferred", "plateau"))
-    elif state.limit("max_num_seqs") is None and not _filled_by_prompts(state) and (seats := _seats(state)):
+    seats = _seats(state)
+    if seats and _filled_by_prompts(state) and not _refilled(state, seats):
+        seats = None
+    if seats and state.limit("max_num_seqs") is None:
         found.append(Limit("max_num_seqs", seats, "inferred", "plateau"))
+    elif not seats and state.limit("max_num_batched_tokens") is None and (budget := _budget(state)):
+        found.append(Limit("max_num_batched_tokens", budget, "inferred", "plateau"))
     return msgspec.structs.replace(state, limits=(*state.limits, *found)) if found else state
 
 
@@ -56,6 +66,24 @@ def _most_seen(values: np.ndarray) -> float:
     """The value most often seen, the highest of several."""
     seen, counts = np.unique(values, return_counts=True)
     return float(seen[counts == counts.max()][-1])
+
+
+def _refilled(state: EngineState, seats: float) -> bool:
+    """Whether as many requests finished under the queue as run at once, and running stood at one value all the same.
+
+    A queue for steps that prompts fill lets running swing by one or two as requests come and go.
+    """
+    queued = _queued(state)
+    running = state.running_end[queued]
+    long = len(running) >= _MANY_SCRAPES and state.dt[queued].sum() >= _STANDS_S
+    refilled = float(np.nansum(state.finished[queued])) >= seats
+    return bool(long and refilled and ((running == seats).mean() >= _SHARE_STANDS or _uneven(state, queued)))
+
+
+def _uneven(state: EngineState, queued: np.ndarray) -> bool:
+    """Whether half of the gaps between tokens are well under the mean: steps that a budget fills take all alike."""
+    median, mean = quantile_of(state.itl, 0.5, queued)[0], mean_of(state.itl, queued)
+    return bool(median < _SHARE_OF_MEAN * mean)
 
 
 def _filled_by_prompts(state: EngineState) -> bool:

@@ -55,10 +55,23 @@ def test_what_is_no_seat_cap(phase):
 
 
 def test_steps_full_of_prompts_under_a_queue_show_the_budget_and_no_seats():
-    phase = {**QUEUED, "running": 8, "prompt": 3000, "rate": 4, "steps": 6, "itl_ms": 160}
+    phase = {**QUEUED, "running": [8, 5, 9, 7], "prompt": 3000, "rate": 4, "steps": 6, "itl_ms": 160}
     found = inferred(state_of(phase))
     assert set(found) == {"max_num_batched_tokens"}
-    assert found["max_num_batched_tokens"] == pytest.approx((4 * 3000 + 8 / 0.16) / 6, rel=0.01)
+    assert found["max_num_batched_tokens"] == pytest.approx((4 * 3000 + 7.25 / 0.16) / 6, rel=0.01)
+
+
+def test_long_prompts_that_wait_for_seats_show_the_seats_and_no_budget():
+    """Nine tokens in ten are prompts' with long prompts, whatever binds: running that stands still tells which."""
+    phase = {**QUEUED, "running": [8, 8, 7, 8], "prompt": 3000, "rate": 4, "steps": 20, "itl_ms": 50}
+    assert inferred(state_of(phase)) == {"max_num_seqs": 8}
+
+
+def test_seats_that_are_just_free_now_and_then_show_by_steps_of_uneven_length():
+    """Most steps decode alone and some hold a prompt: with a budget that binds all are alike."""
+    phase = {**QUEUED, "running": [8, 7, 8, 6, 8], "prompt": 3000, "rate": 4, "steps": 20, "itl_ms": 20}
+    assert inferred(state_of({**phase, "slow_tokens": [0.15, 300]})) == {"max_num_seqs": 8}
+    assert set(inferred(state_of(phase))) == {"max_num_batched_tokens"}
 
 
 def test_a_wave_of_prompts_shows_no_budget():
