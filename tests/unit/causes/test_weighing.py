@@ -59,8 +59,8 @@ def test_a_trigger_is_no_surer_than_its_limit() -> None:
 
 def test_a_trigger_is_sure_where_only_its_limit_is_open() -> None:
     limits = {name: cause(name, f"x.{name}") for name in ("a", "b", "c")}
-    entries = {"t": cause("t", "y.one", acts_through=("a", "b", "c")), **limits}
-    found = weigh(seen(y_one=1.5, x_a=1.0, x_b=1.0, x_c=1.0), entries)
+    sure = msgspec.structs.replace(cause("t", "y.one", acts_through=("a", "b", "c")), weights={"y.one": 12.0})
+    found = weigh(seen(y_one=1.5, x_a=1.5, x_b=1.5, x_c=1.5), {"t": sure, **limits})
     assert found.named[0] == "t"
     assert found.probability["t"] > 0.8 > max(found.probability[name] for name in limits)
 

@@ -32,10 +32,17 @@ def test_without_it_nothing_is_changed() -> None:
     assert not ending.told
 
 
+def at_a_terminal() -> None:
+    """What runs in the background has Ctrl-C ignored, and hands that on to its children."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGTERM, -signal.SIGTERM), (signal.SIGINT, 130)])
 def test_a_verb_says_so_and_dies_of_it(sent: signal.Signals, code: int, data: Path) -> None:
     command = [sys.executable, "-m", "whystall", "replay", str(data / "recordings" / "healthy"), "--port", "0"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=at_a_terminal
+    )
     try:
         assert process.stdout is not None
         assert process.stdout.readline().startswith("http://127.0.0.1:")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from fake_kubernetes import NAME, NAMESPACE, TOKEN, FakeKubernetes, deployment
+from fake_deployments import NAME, NAMESPACE, TOKEN, FakeKubernetes, deployment
 from servers import http_server
 from whystall.errors import ChangeFailed, Refused, UsageError
 from whystall.trials.actuators.kubernetes import Kubernetes
