@@ -23,7 +23,7 @@ CAUSE = CauseEntry(
         "时间耗在前端或步与步之间，而没有进程用满自己的核；可读取时能看到限流或运行延迟。",
     ),
     role="limit",
-    bias=-2.5,
+    bias=-3.5,
     weights={
         "cpu.wanted": 4.0,  # work waits in a process that is not busy: it waits for a core
         "cpu.throttled": 5.0,  # the quota itself counts the pauses
