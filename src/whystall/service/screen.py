@@ -95,7 +95,9 @@ class Screen(App[WhystallError | None]):
         return chosen(found, self._number) if found else None
 
     def show(self) -> None:
-        """Draw everything anew from what is known."""
+        """Draw everything anew from what is known; nothing while the screen is being taken down around a look."""
+        if not self.query("#status"):
+            return
         finding, lang = self.finding, self._lang
         look = self._look
         if look is not None and finding is not None:
