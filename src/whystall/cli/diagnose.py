@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import click
@@ -11,7 +12,6 @@ from whystall import pipeline
 from whystall.emulator.engine.profile import StepProfile
 from whystall.errors import WhystallError
 from whystall.model.diagnosis import Diagnosis, Verdict
-from whystall.model.recording import Recording
 from whystall.profiles.figures import TraceFigures
 from whystall.reports import render
 from whystall.reports.finding import Finding
@@ -76,21 +76,18 @@ def diagnose(
     binds, 3 where it cannot be told.
     """
     output.check()
-    reading = asked.of(target)
-    figures, emulated = _figures(traces), _profile(profile)
+    reading, figures, emulated = asked.of(target), _figures(traces), _profile(profile)
     if keep:
         require_writable(store_path(store, asked.settings))
     past = past_cases(store, asked.settings, output.lang)
     healthy = pipeline.baselines_of(recording_of(asked.of(baseline), output.lang), reading.slo) if baseline else ()
-
-    def found(recording: Recording) -> Finding:
-        return pipeline.diagnose(
-            recording, reading.slo, figures, past, predicted=predict, check=check, profile=emulated, healthy=healthy
-        )
-
-    finding = several({name: found(seen) for name, seen in recordings_of(reading, output.lang).items()})
-    if redact:
-        finding = redacted(finding)
+    found = partial(
+        pipeline.diagnose, slo=reading.slo, trace=figures, past=past, predicted=predict, check=check, profile=emulated
+    )
+    finding = several(
+        {name: found(seen, healthy=healthy) for name, seen in recordings_of(reading, output.lang).items()}
+    )
+    finding = redacted(finding) if redact else finding
     unkept = _kept(finding.diagnosis, store_path(store, asked.settings), output.lang) if keep else None
     finding = msgspec.structs.replace(finding, diagnosis=explainer.diagnosis(finding.diagnosis, output.lang))
     _write(finding, output, verbose)

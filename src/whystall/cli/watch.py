@@ -39,6 +39,7 @@ STORE_NAME = "watch.sqlite"
 DEFAULT_LISTEN = "127.0.0.1:9400"
 DEFAULT_INTERVAL_S = 5.0
 COULD_NOT_TELL = 3
+_NO_FACE = "off"  # one look needs none, and the daemon that runs beside it may have the port
 ONCE_S = 45.0  # enough scrapes at the default interval for a first answer
 _SERVING = Text("watching {count} target{s}{time}{where}", "正在监视 {count} 个目标{time}{where}")
 
@@ -87,13 +88,11 @@ def watch(
     """Watch servers, and tell you when one stalls.
 
     TARGETS are addresses (a server, prometheus+http://, k8s://namespace/deployment, ray+http://) or names from
-    whystall.toml; without any, all that stand there. Prints incidents as they open,
-    change and close. Exits 1 where one is open in the end, 0 where none is. With --check it exits 3 where something does
-    not answer or cannot be read.
+    whystall.toml; without any, all that stand there. Prints incidents as they open, change and close. Exits 1 where one is
+    open in the end, 0 where none is. With --check it exits 3 where something does not answer or cannot be read.
     """
     settings = asked.settings.watch
-    # One look needs no interface, and the daemon that runs beside it may have the port.
-    host, port = listening(listen or ("off" if once else settings.listen or DEFAULT_LISTEN))
+    host, port = listening(listen or (_NO_FACE if once else settings.listen or DEFAULT_LISTEN))
     plan = Plan(
         targets=watched(asked, targets),
         how=Watching(interval_s=interval_of(asked)),

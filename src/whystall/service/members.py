@@ -14,6 +14,7 @@ class Members:
 
     def __init__(self) -> None:
         self._loops: dict[str, asyncio.Task[None]] = {}
+        self._leaving: set[asyncio.Task[None]] = set()  # cancelled, and not over yet
 
     def __contains__(self, name: str) -> bool:
         return name in self._loops
@@ -27,10 +28,12 @@ class Members:
 
     async def end(self) -> None:
         """Cancel all, and wait until they are over."""
-        tasks = list(self._loops.values())
         self._leave(list(self._loops))
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.gather(*self._leaving, return_exceptions=True)
 
     def _leave(self, names: Iterable[str]) -> None:
         for name in names:
-            self._loops.pop(name).cancel()
+            task = self._loops.pop(name)
+            task.cancel()
+            self._leaving.add(task)
+            task.add_done_callback(self._leaving.discard)

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
 
-from whystall.model.recording import Floats, Recording, SeriesKey, SeriesTable
+from whystall.model.recording import Floats, SeriesKey, SeriesTable
 from whystall.sources.exposition import Page
-from whystall.sources.live.facts import ServerFacts
 from whystall.sources.ray.replicas import SILENT_REPORT_S, engine_key, is_node_row
 
-from .scraping import Taker
-from .target import WatchTarget
+from .scraping import Listener, Taker
 from .window import Window
 
 
@@ -61,7 +59,7 @@ class Meeting(Protocol):
     def meet(self, replica: Replica) -> Taker | None: ...
 
 
-class NodePage:
+class NodePage(Listener):
     """Takes the pages of one node. ``answered`` is whether it gave one, ``asked`` whether it did or failed to."""
 
     def __init__(self, address: str, meeting: Meeting) -> None:
@@ -126,17 +124,3 @@ class NodePage:
         if self._window.last is not None:
             self._window.forget(self._window.last)
         return table
-
-    def facts(self, name: str, facts: ServerFacts) -> None: ...
-
-    def found(self, name: str, target: WatchTarget) -> None: ...
-
-    def back(self, name: str, t: float) -> None: ...
-
-    def told(self, name: str, recording: Recording) -> None: ...
-
-    def logged(self, name: str, chunk: bytes, t: float) -> None: ...
-
-    def gone(self, name: str, t: float) -> None: ...
-
-    def only(self, target: str, members: Collection[str], t: float) -> None: ...

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import random
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import msgspec
@@ -24,13 +23,13 @@ from whystall.sources.live.http import Session
 from whystall.sources.live.scrubber import mask_secrets
 
 from .members import Members
-from .scraping import JITTER, LONGEST_PAUSE_S, Scraping, Taker
+from .scraping import Listener, Scraping, Taker, pause_s
 from .target import WatchTarget, short_name
 
 DISCOVERY_S = 15.0  # how often the API server is asked who is there
 
 
-class _Pod:
+class _Pod(Listener):
     """One pod; hands on what its scraping says of it, but no failure that says nothing of the engine."""
 
     def __init__(self, name: str, log: PodLog, taker: Taker, reached: Callable[[], bool]) -> None:
@@ -50,18 +49,6 @@ class _Pod:
 
     def facts(self, name: str, facts: ServerFacts) -> None:
         self._taker.facts(name, facts)
-
-    def found(self, name: str, target: WatchTarget) -> None: ...
-
-    def back(self, name: str, t: float) -> None: ...
-
-    def told(self, name: str, recording: Recording) -> None: ...
-
-    def logged(self, name: str, chunk: bytes, t: float) -> None: ...
-
-    def gone(self, name: str, t: float) -> None: ...
-
-    def only(self, target: str, members: Collection[str], t: float) -> None: ...
 
 
 class PodWatching:
@@ -108,15 +95,10 @@ class PodWatching:
             except WhystallError as error:
                 self._failures += 1
                 self._taker.failed(self._target.name, self._now(), type(error).__name__, error.message)
-                await self._pause()
                 if isinstance(error, AccessDenied):
+                    await asyncio.sleep(pause_s(self._every_s, self._failures))
                     return
-                continue
-            await self._pause()
-
-    async def _pause(self) -> None:
-        pause = min(self._every_s * 2.0 ** min(self._failures, 16), max(LONGEST_PAUSE_S, self._every_s))
-        await asyncio.sleep(pause * (1 - JITTER + 2 * JITTER * random.random()))
+            await asyncio.sleep(pause_s(self._every_s, self._failures))
 
     async def _round(self, session: Session) -> None:
         pods = await self._present(session)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import random
 import time
 from collections.abc import Callable
 
@@ -16,7 +15,7 @@ from whystall.sources.exposition import Page
 from whystall.sources.prometheus.question import parse_question
 from whystall.sources.prometheus.reader import dropped, read_prometheus
 
-from .scraping import JITTER, LONGEST_PAUSE_S, Taker
+from .scraping import Taker, pause_s
 from .target import WatchTarget, short_name
 
 OVERLAP_S = 30.0  # a sample may come late, and the one before is needed to see that nothing is missing
@@ -64,8 +63,7 @@ class Polling:
         """Ask until cancelled."""
         while True:
             await self.once()
-            pause = min(self._interval_s * 2.0 ** min(self._failures, 16), max(LONGEST_PAUSE_S, self._interval_s))
-            await asyncio.sleep(pause * (1 - JITTER + 2 * JITTER * random.random()))
+            await asyncio.sleep(pause_s(self._interval_s, self._failures))
 
     async def once(self) -> None:
         """Ask once for what is new, the whole window at first."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import random
 import time
 from collections.abc import Callable
 from functools import partial
@@ -24,7 +23,7 @@ from whystall.sources.ray.reader import is_page_address
 
 from .members import Members
 from .node_page import NodePage, Replica
-from .scraping import JITTER, LONGEST_PAUSE_S, Scraping, Taker
+from .scraping import Scraping, Taker, pause_s
 from .target import WatchTarget, short_name
 
 DISCOVERY_S = 15.0  # how often the dashboard is asked who is there
@@ -67,8 +66,7 @@ class ReplicaWatching:
             async with Session(self._question.address, access) as session:
                 while True:
                     await self._once(session)
-                    pause = min(self._every_s * 2.0 ** min(self._failures, 16), max(LONGEST_PAUSE_S, self._every_s))
-                    await asyncio.sleep(pause * (1 - JITTER + 2 * JITTER * random.random()))
+                    await asyncio.sleep(pause_s(self._every_s, self._failures))
         finally:
             await self._members.end()
 

@@ -46,6 +46,34 @@ class Taker(Protocol):
     def only(self, target: str, members: Collection[str], t: float) -> None: ...
 
 
+class Listener:
+    """Takes everything and keeps nothing: whoever hands on a part overrides that part."""
+
+    def page(self, name: str, t: float, page: Page, keys: Sequence[SeriesKey]) -> None: ...
+
+    def failed(self, name: str, t: float, error: str, text: str) -> None: ...
+
+    def facts(self, name: str, facts: ServerFacts) -> None: ...
+
+    def found(self, name: str, target: WatchTarget) -> None: ...
+
+    def back(self, name: str, t: float) -> None: ...
+
+    def told(self, name: str, recording: Recording) -> None: ...
+
+    def logged(self, name: str, chunk: bytes, t: float) -> None: ...
+
+    def gone(self, name: str, t: float) -> None: ...
+
+    def only(self, target: str, members: Collection[str], t: float) -> None: ...
+
+
+def pause_s(every_s: float, failures: int, chance: Callable[[], float] = random.random) -> float:
+    """Seconds until somebody is asked again: ``every_s``, doubled with each failure up to a minute, not all at once."""
+    seconds = min(every_s * 2.0 ** min(failures, 16), max(LONGEST_PAUSE_S, every_s))
+    return seconds * (1 - JITTER + 2 * JITTER * chance())
+
+
 class Scraping:
     """The loop of one target. ``run`` ends only when it is cancelled; ``asked`` is set with the first answer or failure."""
 
@@ -111,7 +139,4 @@ class Scraping:
 
     def pause(self) -> float:
         """Seconds until the next attempt: the interval at first, then doubled each time up to a minute."""
-        over = max(self._failures - PATIENT, 0)
-        longest = max(LONGEST_PAUSE_S, self._interval_s)
-        seconds = min(self._interval_s * 2.0 ** min(over, 16), longest)
-        return seconds * (1 - JITTER + 2 * JITTER * self._chance())
+        return pause_s(self._interval_s, max(self._failures - PATIENT, 0), self._chance)

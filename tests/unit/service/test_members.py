@@ -29,3 +29,24 @@ async def test_loops_follow_who_is_there():
     await members.end()
     assert sorted(ended) == ["a", "b", "c", "c"]
     assert begun.empty()
+
+
+async def test_who_was_left_before_is_over_too_when_all_end():
+    """One that is cancelled may take a while to put right what it has begun: nobody closes the store under it."""
+    begun, ended = asyncio.Event(), []
+
+    async def slow() -> None:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            ended.append("slow")
+
+    members = Members()
+    members.aim({"slow": slow})
+    await begun.wait()
+    members.aim({})
+    await members.end()
+    assert ended == ["slow"]
