@@ -14,7 +14,7 @@ from .text import Text
 IncidentState = Literal["warning", "open", "recovered"]
 # limit: what the diagnosis found; unreachable: no page; slo: the promise burns without a limit that was found.
 IncidentKind = Literal["limit", "unreachable", "slo"]
-IncidentStepId = Literal["began", "warned", "opened", "cause", "suggested", "silenced", "recovered", "kept"]
+IncidentStepId = Literal["began", "warned", "opened", "cause", "suggested", "silenced", "recovered", "left", "kept"]
 
 
 class IncidentStep(msgspec.Struct, frozen=True):
@@ -88,6 +88,11 @@ class Incident(msgspec.Struct, frozen=True):
     def ended(self) -> bool:
         """Whether it is over."""
         return self.state == "recovered"
+
+    @property
+    def left(self) -> bool:
+        """Whether it is over because the engine is there, or watched, no more: nobody saw it recover."""
+        return self.ended and any(step.id == "left" for step in self.steps)
 
 
 class IncidentList(msgspec.Struct, frozen=True):

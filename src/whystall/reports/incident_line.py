@@ -14,6 +14,7 @@ _WORDS = {
     "updated": Text("CHANGED", "有变化"),
     "recovered": Text("RECOVERED", "已恢复"),
     "warning": Text("WARNING", "预警"),
+    "left": Text("LEFT", "已离开"),
     "averted": Text("PASSED", "已解除"),
 }
 _DRY_RUN = Text("; dry run of a fix: {text}", "；修复试算：{text}")
@@ -26,6 +27,8 @@ def word(happening: Happening) -> Text:
     incident = happening.incident
     if incident.state == "warning":
         return _WORDS["warning"]
+    if incident.left:
+        return _WORDS["left"]
     if happening.what == "recovered" and not any(step.id == "opened" for step in incident.steps):
         return _WORDS["averted"]
     return _WORDS[happening.what]

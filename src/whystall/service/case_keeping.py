@@ -19,6 +19,7 @@ _STEPS: dict[IncidentStepId, StepId] = {
     "opened": "diagnosed",
     "cause": "diagnosed",
     "recovered": "closed",
+    "left": "closed",
 }
 
 

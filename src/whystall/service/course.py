@@ -22,7 +22,13 @@ FAST_BURN = 14.4  # uses up a month's allowance in two days: what pages somebody
 
 _CAUSE = Text("now: {headline}", "现在：{headline}")
 _RECOVERED = Text("recovered after {minutes}", "{minutes}后恢复")
-_ENDED = Text("it is not there any more; seen for {minutes}", "该引擎已不存在；持续{minutes}")
+# Why nobody sees an engine any more.
+GONE = Text("it is not there any more; open for {minutes}", "该引擎已不存在；持续{minutes}")
+GONE_UNSEEN = Text(
+    "it left while nobody watched; open for {minutes} until that was known",
+    "该引擎在无人监视时已离开；至发现时持续{minutes}",
+)
+UNWATCHED = Text("it is not watched any more; open for {minutes}", "该引擎不再被监视；持续{minutes}")
 _BURNS = Text("{promise} burns {times:.0f} times as fast as promised", "{promise} 的消耗速度是承诺的 {times:.0f} 倍")
 _LOOKS = Text("not found yet", "尚未找到")
 
@@ -91,9 +97,9 @@ class Course:
         """What was open is over, without a look: whoever it depended on is back."""
         return [self._close(Look(at), at)] if self.incident is not None else []
 
-    def leave(self, at: float) -> list[Happening]:
-        """What was open is over because the engine is no more: scaled down, or another took its place."""
-        return [self._close(Look(at), at, _ENDED)] if self.incident is not None else []
+    def leave(self, at: float, why: Text = GONE) -> list[Happening]:
+        """What was open is over because the engine is no more: scaled down, or another took its place, or ``why``."""
+        return [self._close(Look(at), at, why, "left")] if self.incident is not None else []
 
     # -- opening
 
@@ -221,7 +227,9 @@ class Course:
         onset = named.causes[0].onset
         return onset is not None and onset.low > FRESH_S
 
-    def _close(self, look: Look, recovered: float, said: Text = _RECOVERED) -> Happening:
+    def _close(
+        self, look: Look, recovered: float, said: Text = _RECOVERED, id: IncidentStepId = "recovered"
+    ) -> Happening:
         assert self.incident is not None
         recovered = max(recovered, self.incident.since)
         text = said.format(minutes=_minutes(recovered - self.incident.since))
@@ -230,7 +238,7 @@ class Course:
             state="recovered",
             recovered=recovered,
             updated=look.at,
-            steps=(*self.incident.steps, _step("recovered", recovered, text)),
+            steps=(*self.incident.steps, _step(id, recovered, text)),
         )
         self.incident, self.not_before = None, recovered
         self._pending = self._calm = self._other = self._warned = 0

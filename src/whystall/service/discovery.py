@@ -11,6 +11,7 @@ from whystall.sources.ray.question import is_ray, parse_ray
 from .pod_watching import PodWatching
 from .polling import Polling
 from .replica_watching import ReplicaWatching
+from .rounds import Rounds
 from .scraping import Taker
 from .server import Watching
 from .target import WatchTarget
@@ -40,7 +41,7 @@ def require_question(target: str) -> None:
 def discovery(target: WatchTarget, how: Watching, taker: Taker) -> Discovery:
     """The loop for ``target``. Raises UsageError for one that cannot be read."""
     if is_kubernetes(target.target):
-        return PodWatching(target, how.interval_s, taker)
+        return PodWatching(Rounds(target, how.interval_s, taker))
     if is_ray(target.target):
-        return ReplicaWatching(target, how.interval_s, taker)
-    return Polling(target, how.interval_s, how.window_s, taker)
+        return ReplicaWatching(Rounds(target, how.interval_s, taker))
+    return Polling(Rounds(target, how.interval_s, taker, every_s=how.interval_s), how.window_s)

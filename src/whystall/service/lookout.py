@@ -34,7 +34,7 @@ class Lookout:
         return self.servers[name]
 
     def leave(self, name: str) -> None:
-        """Watch ``name`` no more. What is open of it stays open in the store until it is watched again."""
+        """Watch ``name`` no more. What is open of it is for the caller to end, or to go on with."""
         self.servers.pop(name, None)
 
     def take(self, name: str, t: float, page: Page, keys: Sequence[SeriesKey]) -> Job | None:

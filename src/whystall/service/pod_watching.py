@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -22,11 +21,9 @@ from whystall.sources.live.facts import ServerFacts
 from whystall.sources.live.http import Session
 from whystall.sources.live.scrubber import mask_secrets
 
-from .members import Members
-from .scraping import Listener, Scraping, Taker, pause_s
-from .target import WatchTarget, short_name
-
-DISCOVERY_S = 15.0  # how often the API server is asked who is there
+from .rounds import Rounds
+from .scraping import Listener, Scraping, Taker
+from .target import WatchTarget
 
 
 class _Pod(Listener):
@@ -54,23 +51,12 @@ class _Pod(Listener):
 class PodWatching:
     """The loop of one ``k8s://`` target. ``run`` ends only when it is cancelled, or where no API server is known."""
 
-    def __init__(
-        self,
-        target: WatchTarget,
-        interval_s: float,
-        taker: Taker,
-        every_s: float | None = None,
-        now: Callable[[], float] = time.time,
-    ) -> None:
-        self._target = target
-        self._question = parse_kubernetes(target.target)
-        self._interval_s = interval_s
-        self._taker = taker
-        self._every_s = DISCOVERY_S if every_s is None else every_s
-        self._now = now
+    def __init__(self, rounds: Rounds) -> None:
+        self._rounds = rounds
+        self._target = rounds.target
+        self._question = parse_kubernetes(rounds.target.target)
+        self._taker = rounds.taker
         self._pods: dict[str, _Pod] = {}
-        self._members = Members()
-        self._failures = 0
         self._seen = False  # an engine was there once
 
     async def run(self) -> None:
@@ -81,34 +67,32 @@ class PodWatching:
                 with connection(question.api, question.context, self._target.access) as (address, access):
                     async with Session(address, access) as session:
                         await self._while_admitted(session)
-                await self._members.end()  # their access is that of before
+                await self._rounds.members.end()  # their access is that of before
         finally:
-            await self._members.end()
+            await self._rounds.members.end()
 
     async def _while_admitted(self, session: Session) -> None:
         """Rounds until the token is taken no more: that of a service account changes while one runs."""
         while True:
             try:
                 await self._round(session)
-                self._failures = 0
-                self._taker.back(self._target.name, self._now())
+                self._rounds.answered()
             except WhystallError as error:
-                self._failures += 1
-                self._taker.failed(self._target.name, self._now(), type(error).__name__, error.message)
+                self._rounds.failed(type(error).__name__, error.message)
                 if isinstance(error, AccessDenied):
-                    await asyncio.sleep(pause_s(self._every_s, self._failures))
+                    await self._rounds.pause()
                     return
-            await asyncio.sleep(pause_s(self._every_s, self._failures))
+            await self._rounds.pause()
 
     async def _round(self, session: Session) -> None:
         pods = await self._present(session)
-        names = {self.name(pod): pod for pod in pods}
+        names = {self._rounds.name(pod.name): pod for pod in pods}
         for name in set(self._pods) - set(names):
             del self._pods[name]
         for name, pod in names.items():
             self._meet(name, pod)
-        self._members.aim({name: partial(self._scrape, name, pod, session) for name, pod in names.items()})
-        self._taker.only(self._target.name, set(names), self._now())
+        self._rounds.members.aim({name: partial(self._scrape, name, pod, session) for name, pod in names.items()})
+        self._rounds.only(set(names))
         await self._tell(session, names)
 
     async def _present(self, session: Session) -> list[Pod]:
@@ -116,19 +100,16 @@ class PodWatching:
             found = await list_pods(session, self._question)
         except TooLittleData:
             if not self._seen:
+                self._rounds.only(())  # whoever was open when the watch ended is not there, either
                 raise
             found = []  # scaled down to none
         self._seen = True
         return [pod for pod in found if not pod.ending]
 
-    def name(self, pod: Pod) -> str:
-        """Under which a pod is watched."""
-        return f"{self._target.name}~{short_name(pod.name)}"
-
     def _meet(self, name: str, pod: Pod) -> None:
         if name not in self._pods:
             log = PodLog(way_of(self._question, pod), pod)
-            self._pods[name] = _Pod(name, log, self._taker, lambda: self._failures == 0)
+            self._pods[name] = _Pod(name, log, self._taker, lambda: self._rounds.failures == 0)
             target = f"{self._target.target.partition('?')[0]} {pod.name}"
             argv = mask_secrets(pod.argv) or self._target.argv
             self._taker.found(name, msgspec.structs.replace(self._target, name=name, target=target, argv=argv))
@@ -137,7 +118,7 @@ class PodWatching:
 
     async def _scrape(self, name: str, pod: Pod, session: Session) -> None:
         page = f"{session.address.base}{way_of(self._question, pod)}:{pod.port}/proxy"
-        await Scraping(WatchTarget(name, page, session.access), self._interval_s, self._pods[name]).run()
+        await Scraping(WatchTarget(name, page, session.access), self._rounds.interval_s, self._pods[name]).run()
 
     async def _tell(self, session: Session, names: dict[str, Pod]) -> None:
         """What the cluster knows of each pod: its state, its events, its log."""

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
-from collections.abc import Callable
-
 import msgspec
 import numpy as np
 
@@ -13,10 +9,9 @@ from whystall.errors import TooLittleData, WhystallError
 from whystall.model.recording import Recording, SeriesKey
 from whystall.sources.exposition import Page
 from whystall.sources.prometheus.question import parse_question
-from whystall.sources.prometheus.reader import dropped, read_prometheus
+from whystall.sources.prometheus.reader import dropped, read_prometheus, scraped
 
-from .scraping import Taker, pause_s
-from .target import WatchTarget, short_name
+from .rounds import Rounds
 
 OVERLAP_S = 30.0  # a sample may come late, and the one before is needed to see that nothing is missing
 SILENT_S = 60.0  # an instance without samples for that long, which four scrapes at 15 s are, gives no page
@@ -41,55 +36,47 @@ class _Instance:
 class Polling:
     """The loop of one Prometheus target. ``run`` ends only when it is cancelled."""
 
-    def __init__(
-        self,
-        target: WatchTarget,
-        interval_s: float,
-        window_s: float,
-        taker: Taker,
-        now: Callable[[], float] = time.time,
-    ) -> None:
-        self._target = target
-        self._question = parse_question(target.target)
-        self._interval_s = interval_s
+    def __init__(self, rounds: Rounds, window_s: float) -> None:
+        self._rounds = rounds
+        self._target = rounds.target
+        self._question = parse_question(rounds.target.target)
         self._window_s = window_s
-        self._taker = taker
-        self._now = now
+        self._taker = rounds.taker
         self._known: dict[str, _Instance] = {}
         self._asked = float("-inf")
-        self._failures = 0
+        self._settled = False  # nothing is open any more of whoever left before this began
 
     async def run(self) -> None:
         """Ask until cancelled."""
         while True:
             await self.once()
-            await asyncio.sleep(pause_s(self._interval_s, self._failures))
+            await self._rounds.pause()
 
     async def once(self) -> None:
         """Ask once for what is new, the whole window at first."""
-        now = self._now()
+        now = self._rounds.now()
         span = min(self._window_s, now - self._asked + OVERLAP_S)
         question = msgspec.structs.replace(self._question, end=now)
+        found: dict[str, Recording] = {}
         try:
             found = await read_prometheus(question, span, self._target.access, self._target.name)
+        except TooLittleData as error:
+            await self._settle(now)
+            if not self._known:
+                self._rounds.failed(type(error).__name__, error.message)
+                return  # else it answers, and has nothing new of anybody
         except WhystallError as error:
-            if not (isinstance(error, TooLittleData) and self._known):  # it answers, and has nothing new of anybody
-                self._failures += 1
-                self._taker.failed(self._target.name, now, type(error).__name__, error.message)
-                return
-            found = {}
-        self._asked, self._failures = now, 0
-        self._taker.back(self._target.name, now)
+            self._rounds.failed(type(error).__name__, error.message)
+            return
+        self._asked = now
+        self._rounds.answered()
         for instance, recording in found.items():
             self._take(instance, recording)
         await self._silent(now)
-
-    def name(self, instance: str) -> str:
-        """Under which an instance is watched."""
-        return f"{self._target.name}~{short_name(instance)}"
+        await self._settle(now)
 
     def _take(self, instance: str, recording: Recording) -> None:
-        name = self.name(instance)
+        name = self._rounds.name(instance)
         if name not in self._known:
             self._known[name] = _Instance(instance)
             text = f"{self._question.address.base} {instance}"
@@ -120,3 +107,19 @@ class Polling:
             return await dropped(self._question, instances, now, self._target.access)
         except WhystallError:  # without an answer nobody is said to be gone
             return set()
+
+    async def _settle(self, now: float) -> None:
+        """Nothing stays open of whoever left while nobody watched: who has no ``up``, not after a minute, either.
+
+        A minute, because a Prometheus that was started just now has not scraped everybody yet.
+        """
+        if self._settled or self._rounds.seen_for() < SILENT_S:
+            return
+        try:
+            there = await scraped(self._question, now, self._target.access)
+        except WhystallError:
+            return  # asked again with the next round
+        self._settled = True
+        alive = {known.instance for known in self._known.values() if now - known.last <= SILENT_S}
+        if there and alive <= there:  # else these are no targets of its own, and it knows nothing of who is there
+            self._rounds.only({*self._known, *map(self._rounds.name, there)})

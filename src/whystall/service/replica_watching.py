@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
-from collections.abc import Callable
 from functools import partial
 
 import msgspec
@@ -21,12 +18,11 @@ from whystall.sources.ray.notices import cluster_notices
 from whystall.sources.ray.question import parse_ray, ray_token
 from whystall.sources.ray.reader import is_page_address
 
-from .members import Members
 from .node_page import NodePage, Replica
-from .scraping import Scraping, Taker, pause_s
-from .target import WatchTarget, short_name
+from .rounds import Rounds
+from .scraping import Scraping, Taker
+from .target import WatchTarget
 
-DISCOVERY_S = 15.0  # how often the dashboard is asked who is there
 # Workers report every 10 s, and some versions leave a series out between two reports.
 SILENT_S = 60.0
 _SERVE = "/api/serve/applications/"
@@ -36,27 +32,17 @@ _GOING = ("STOPPING",)
 class ReplicaWatching:
     """The loop of one ``ray+http://`` target. ``run`` ends only when it is cancelled."""
 
-    def __init__(
-        self,
-        target: WatchTarget,
-        interval_s: float,
-        taker: Taker,
-        every_s: float | None = None,
-        now: Callable[[], float] = time.time,
-    ) -> None:
-        self._target = target
-        self._question = parse_ray(target.target)
-        self._interval_s = interval_s
-        self._taker = taker
-        self._every_s = DISCOVERY_S if every_s is None else every_s
-        self._now = now
+    def __init__(self, rounds: Rounds) -> None:
+        self._rounds = rounds
+        self._target = rounds.target
+        self._question = parse_ray(rounds.target.target)
+        self._taker = rounds.taker
         self._cluster = Cluster("")
         self._pages: dict[str, NodePage] = {}
-        self._members = Members()
         self._known: dict[str, Replica] = {}  # by the name under which it is watched
         self._served: set[str] = set()  # that Serve once named
         self._over: set[str] = set()  # that Serve names no more; their series stand on the page for a while yet
-        self._failures = self._rounds = 0
+        self._told = 0  # how often the dashboard has told
         self._serve_told = False
 
     async def run(self) -> None:
@@ -66,32 +52,26 @@ class ReplicaWatching:
             async with Session(self._question.address, access) as session:
                 while True:
                     await self._once(session)
-                    await asyncio.sleep(pause_s(self._every_s, self._failures))
+                    await self._rounds.pause()
         finally:
-            await self._members.end()
+            await self._rounds.members.end()
 
     async def _once(self, session: Session) -> None:
-        now = self._now()
         try:
             self._cluster = await read_cluster(session)
-            self._rounds += 1
+            self._told += 1
             self._serve_told = not any(_SERVE in part for part in self._cluster.unseen)
             targets = [one for one in await read_targets(session, self._question.sd) if is_page_address(one)]
         except WhystallError as error:
-            self._failed(now, type(error).__name__, error.message)
+            self._rounds.failed(type(error).__name__, error.message)
             return
         self._aim(targets)
-        self._settle(now)
+        self._settle(self._rounds.now())
         if not self._known and all(page.asked for page in self._pages.values()):
             said = "; ".join(notice.text.en for notice in cluster_notices(self._cluster))
-            self._failed(now, "TooLittleData", f"no page of the cluster has a vLLM engine ({said})")
+            self._rounds.failed("TooLittleData", f"no page of the cluster has a vLLM engine ({said})")
             return
-        self._failures = 0
-        self._taker.back(self._target.name, now)
-
-    def _failed(self, now: float, error: str, text: str) -> None:
-        self._failures += 1
-        self._taker.failed(self._target.name, now, error, text)
+        self._rounds.answered()
 
     def _aim(self, targets: list[str]) -> None:
         """Scrape exactly these pages, without the token: no secret goes to an address that a server named."""
@@ -100,17 +80,17 @@ class ReplicaWatching:
         for page in targets:
             if page not in self._pages:
                 self._pages[page] = NodePage(page, self)
-        self._members.aim({page: partial(self._scrape, page) for page in targets})
+        self._rounds.members.aim({page: partial(self._scrape, page) for page in targets})
 
     async def _scrape(self, page: str) -> None:
         plain = Access(timeout_s=self._target.access.timeout_s)
-        await Scraping(WatchTarget(page, f"http://{page}", plain), self._interval_s, self._pages[page]).run()
+        await Scraping(WatchTarget(page, f"http://{page}", plain), self._rounds.interval_s, self._pages[page]).run()
 
     # -- what the pages say
 
     def meet(self, replica: Replica) -> Taker | None:
         """Whoever takes the figures of a replica that stands on a page, None where it is not asked for or is going."""
-        name = self._name(replica.id or replica.page)
+        name = self._rounds.name(replica.id or replica.page)
         if name not in self._known and not (self._is_told_of(replica) and self._wanted(replica.id)):
             return None
         replica.name = name
@@ -128,8 +108,8 @@ class ReplicaWatching:
     def _is_told_of(self, replica: Replica) -> bool:
         """Whether Serve had the time to name it: a page knows of a new replica sooner than the dashboard was asked again."""
         if replica.met is None:
-            replica.met = self._rounds
-        return not self._serve_told or bool(self._state(replica.id)) or self._rounds > replica.met + 1
+            replica.met = self._told
+        return not self._serve_told or bool(self._state(replica.id)) or self._told > replica.met + 1
 
     def _wanted(self, id: str) -> bool:
         deployment, question = self._cluster.deployment_of(id), self._question
@@ -147,12 +127,9 @@ class ReplicaWatching:
         rows = (row for one in self._cluster.deployments for row in one.replicas if row.id == id)
         return next((row.state for row in rows), "")
 
-    def _name(self, id: str) -> str:
-        return f"{self._target.name}~{short_name(id)}"
-
     def _listed(self) -> set[str]:
         rows = (row for one in self._cluster.deployments for row in one.replicas)
-        return {self._name(row.id) for row in rows if row.state not in _GOING}
+        return {self._rounds.name(row.id) for row in rows if row.state not in _GOING}
 
     # -- who is there
 
@@ -172,8 +149,9 @@ class ReplicaWatching:
                 self._over |= {replica.id} & self._served
             elif silent:
                 self._taker.failed(name, now, "NoSamples", "Ray counts it as running, and its series left the page")
-        if told and all(page.answered for page in self._pages.values()):
-            self._taker.only(self._target.name, {*self._known, *self._listed()}, now)
+        # Without Serve the pages alone say who is there, and a worker reports to its page now and then.
+        if (told or self._rounds.seen_for() > SILENT_S) and all(page.answered for page in self._pages.values()):
+            self._rounds.only({*self._known, *self._listed()})
         notices = cluster_notices(self._cluster)
         for page in self._pages.values():
             rows: SeriesTable = page.node_rows()

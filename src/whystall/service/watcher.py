@@ -19,7 +19,7 @@ from whystall.sources.live.clock import Clock
 from whystall.sources.live.facts import ServerFacts
 
 from .case_keeping import keep_case
-from .course import Course
+from .course import GONE_UNSEEN, UNWATCHED, Course
 from .discovery import discovers, discovery
 from .events import Event, Events
 from .foresight import Foresight, planned, suggested
@@ -95,9 +95,18 @@ class Watcher:
                 self.lookout.leave(one)
             del self._targets[name]
             self._log.info("left", target=name)
+        self._end_of_others(wanted)
         for name, target in wanted.items():
             if name not in self._targets:
                 self._begin(target)
+
+    def _end_of_others(self, wanted: Collection[str]) -> None:
+        """Nothing stays open of whoever is watched no more, since nobody would ever see it end."""
+        now = time.time()
+        for incident in self.ledger.open():
+            if not _is_of(incident.engine_id, wanted):
+                for happening in self._course(incident).leave(now, UNWATCHED):
+                    self._tell(happening)
 
     def _begin(self, target: WatchTarget) -> None:
         self._targets[target.name] = target
@@ -141,11 +150,13 @@ class Watcher:
     async def run(self, stop: asyncio.Event) -> None:
         """Watch until ``stop`` is set; then no more scrapes, and the looks that are under way come to their end."""
         pulse = asyncio.create_task(self.lookout.pulse.run())
-        await stop.wait()
-        pulse.cancel()
-        for loop in self._loops.values():
-            loop.cancel()
-        await asyncio.gather(*self._loops.values(), return_exceptions=True)
+        try:
+            await stop.wait()
+        finally:  # whoever cancels this closes the store next
+            pulse.cancel()
+            for loop in self._loops.values():
+                loop.cancel()
+            await asyncio.gather(*self._loops.values(), return_exceptions=True)
         while self._jobs:
             await asyncio.gather(*self._jobs)
 
@@ -226,7 +237,7 @@ class Watcher:
             self.gone(name, t)
         for incident in self.ledger.open():  # of a member that ended while nobody watched
             if incident.engine_id.startswith(f"{target}~") and not _is_of(incident.engine_id, members):
-                for happening in self._course(incident).leave(t):
+                for happening in self._course(incident).leave(t, GONE_UNSEEN):
                     self._tell(happening)
 
     def _course(self, incident: Incident) -> Course:

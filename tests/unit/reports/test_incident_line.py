@@ -21,6 +21,12 @@ def test_one_line_each():
     assert "已恢复" in incident_line(Happening("recovered", CLOSED), "zh")
 
 
+def test_a_target_that_left_is_not_called_recovered():
+    left = replace(CLOSED, steps=(*CLOSED.steps, IncidentStep("left", 300.0, Text("x"))))
+    assert " LEFT #3 " in incident_line(Happening("recovered", left), "en")
+    assert "已离开" in incident_line(Happening("recovered", left), "zh")
+
+
 def test_what_began_on_another_day_says_which():
     told = incident_line(Happening("updated", replace(OPEN, since=86_390.0, updated=86_410.0)), "en")
     assert told.startswith("1970-01-02 00:00:10 UTC CHANGED")

@@ -10,6 +10,7 @@ from fake_kubernetes import TOKEN, FakeApi, pod
 from heard import Heard, running
 from servers import http_server
 from whystall.service.pod_watching import PodWatching
+from whystall.service.rounds import Rounds
 from whystall.service.target import WatchTarget
 from whystall.sources.live.access import Access
 
@@ -19,7 +20,7 @@ async def watching(api: FakeApi, token: str = TOKEN):
     async with http_server(api.handler) as base:
         target = WatchTarget("llm", f"k8s://llm/vllm?api={base}", Access(token=token, timeout_s=3))
         heard = Heard()
-        loop = PodWatching(target, 0.02, heard, every_s=0.02)
+        loop = PodWatching(Rounds(target, 0.02, heard, every_s=0.02))
         async with running(loop):
             yield heard, base
 
@@ -120,5 +121,6 @@ async def test_the_log_comes_line_by_line_and_each_once():
 async def test_no_pod_at_all_is_told():
     async with watching(FakeApi()) as (heard, _):
         error, text = await heard.until("failed", "llm")
+        assert ("only", "llm", frozenset()) in heard.all  # who was open when the watch ended is not there, either
     assert error == "TooLittleData"
     assert "no pod with an engine" in text

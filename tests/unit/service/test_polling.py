@@ -8,6 +8,7 @@ from aiohttp import web
 
 from servers import http_server
 from whystall.service.polling import SILENT_S, Polling
+from whystall.service.rounds import Rounds
 from whystall.service.target import WatchTarget
 
 
@@ -18,6 +19,7 @@ class Taken:
         self.found_: list[str] = []
         self.backs = 0
         self.gone_: list[str] = []
+        self.onlys: list[frozenset[str]] = []
 
     def page(self, name, t, page, keys) -> None:
         self.pages.append((name, t, len(page.ids)))
@@ -38,6 +40,9 @@ class Taken:
 
     def gone(self, name, t) -> None:
         self.gone_.append(name)
+
+    def only(self, target, members, t) -> None:
+        self.onlys.append(frozenset(members))
 
 
 def body(*samples: tuple[str, float]) -> str:
@@ -65,7 +70,7 @@ async def polling(*answers: tuple[int, str]):
     async with http_server(handler) as url:
         taken = Taken()
         target = WatchTarget("prom", f"prometheus+{url}?job=v")
-        yield Polling(target, 15.0, 300.0, taken, now=lambda: float(next(times))), taken
+        yield Polling(Rounds(target, 15.0, taken, now=lambda: float(next(times))), 300.0), taken
 
 
 async def test_each_instance_is_a_server_and_each_sample_is_taken_once():
@@ -105,7 +110,7 @@ async def test_an_instance_whose_target_left_the_discovery_is_over_and_one_that_
     now = 1000.0
     async with http_server(handler) as url:
         taken = Taken()
-        poll = Polling(WatchTarget("prom", f"prometheus+{url}?job=v"), 15.0, 300.0, taken, now=lambda: now)
+        poll = Polling(Rounds(WatchTarget("prom", f"prometheus+{url}?job=v"), 15.0, taken, now=lambda: now), 300.0)
         await poll.once()
         now += SILENT_S + 60
         samples["data"]["result"] = []
@@ -113,6 +118,52 @@ async def test_an_instance_whose_target_left_the_discovery_is_over_and_one_that_
         await poll.once()
     assert taken.gone_ == ["prom~a-1"]
     assert [name for name, _, _ in taken.failures] == ["prom~b-1"] * 2
+
+
+@asynccontextmanager
+async def surveyed(up: set[str], samples: tuple[str, ...] = ("a:1",)):
+    """Rounds of 30 s of a Prometheus with samples of some, and an ``up`` of others (of whoever is in ``up`` then)."""
+
+    async def handler(request: web.Request) -> web.Response:
+        if request.query["query"] == "group by (instance) (up)":
+            result = [{"metric": {"instance": one}, "value": [990.0, "1"]} for one in sorted(up)]
+            found = {"status": "success", "data": {"resultType": "vector", "result": result}}
+        else:
+            found = json.loads(body(*((one, float(request.query["time"])) for one in samples)))
+        return web.json_response(found)
+
+    times = iter(range(1000, 100000, 10))
+    async with http_server(handler) as url:
+        taken = Taken()
+        target = WatchTarget("prom", f"prometheus+{url}?job=v")
+        yield Polling(Rounds(target, 15.0, taken, now=lambda: float(next(times))), 300.0), taken
+
+
+async def test_who_left_while_nobody_watched_is_told_once_and_after_a_minute():
+    up = {"a:1", "dead:1"}  # one that is scraped and does not answer is there
+    async with surveyed(up) as (poll, taken):
+        await poll.once()
+        assert taken.onlys == []  # a Prometheus that was started just now has not scraped everybody
+        for _ in range(int(SILENT_S / 10)):
+            await poll.once()
+    assert taken.onlys == [{"prom~a-1", "prom~dead-1"}]
+
+
+@pytest.mark.parametrize("up", [set(), {"other:1"}])
+async def test_a_prometheus_that_does_not_know_who_is_there_says_of_nobody_that_he_left(up: set[str]):
+    async with surveyed(up) as (poll, taken):
+        for _ in range(2 * int(SILENT_S / 10)):
+            await poll.once()
+    assert taken.onlys == []
+    assert taken.pages
+
+
+async def test_where_everybody_left_that_is_told_too():
+    async with surveyed({"node:9100"}, samples=()) as (poll, taken):
+        for _ in range(int(SILENT_S / 10) + 2):
+            await poll.once()
+    assert taken.onlys == [{"prom~node-9100"}]
+    assert {error for _, error, _ in taken.failures} == {"TooLittleData"}
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from fake_ray import FakeRay, ray_page, serve
 from heard import Heard, running
 from servers import counter_page, http_server
 from whystall.service.replica_watching import SILENT_S, ReplicaWatching
+from whystall.service.rounds import Rounds
 from whystall.service.target import WatchTarget
 from whystall.sources.live.access import Access
 
@@ -49,7 +50,7 @@ class Cluster:
                 heard = Heard()
                 target = WatchTarget("ray", f"ray+{base}{query}", Access(token=token, timeout_s=3))
                 # Their own clock: silence is then a matter of the test's choice.
-                loop = ReplicaWatching(target, 0.02, heard, every_s=0.02, now=lambda: self.now)
+                loop = ReplicaWatching(Rounds(target, 0.02, heard, every_s=0.02, now=lambda: self.now))
                 async with running(loop):
                     yield heard
 
@@ -131,6 +132,16 @@ async def test_a_replica_whose_node_left_the_cluster_is_over(cluster):
         at = len(heard.all)
         await heard.until("only", "ray", times=3)
         assert not [one for one in heard.all[at:] if one[1] == "ray~x"]
+
+
+async def test_without_serve_the_pages_alone_say_who_is_there(cluster):
+    async with cluster.watched() as heard:
+        cluster.ray.answers["/api/serve/applications/"] = (501, "")
+        await heard.until("page", "ray~r1")
+        assert heard.count("only") == 0 or ("only", "ray", frozenset({"ray~r1"})) in heard.all
+        cluster.now += SILENT_S + 1
+        await heard.until("only", "ray", frozenset({"ray~r1"}))
+    assert heard.count("gone") == 0
 
 
 async def test_the_token_goes_to_the_dashboard_alone(cluster):

@@ -8,7 +8,7 @@ import { moment } from "./figures.js";
 import { lasted, nowOf } from "./page_incidents.js";
 import { remedySection } from "./remedies.js";
 import { trialSection } from "./trial.js";
-import { badge, tone } from "./verdict.js";
+import { badge, stateOfIncident, tone } from "./verdict.js";
 import { causeTitle, say, sayOr, text } from "./words.js";
 
 // What may be missing without making the page useless.
@@ -19,8 +19,8 @@ const maybe = async (asked) => {
   }
 };
 
-const answer = (incident) => h("div", { class: `answer ${tone(incident.state)}` },
-  h("p", { class: "verdict" }, badge(incident.state, "state")), h("h1", { class: "headline" }, text(incident.headline)),
+const answer = (incident) => h("div", { class: `answer ${tone(stateOfIncident(incident))}` },
+  h("p", { class: "verdict" }, badge(stateOfIncident(incident), "state")), h("h1", { class: "headline" }, text(incident.headline)),
   text(incident.first_step) && h("p", {}, h("strong", {}, say("do_first"), say("colon")), text(incident.first_step)),
   incident.forecast && h("p", {}, `◔ ${text(incident.forecast.text)}`),
   incident.silenced && h("p", {}, say("silenced", { why: incident.silenced })));

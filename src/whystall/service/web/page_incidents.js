@@ -3,7 +3,7 @@ import { keep, link } from "./address.js";
 import { get } from "./api.js";
 import { h, table } from "./dom.js";
 import { duration, moment } from "./figures.js";
-import { badge } from "./verdict.js";
+import { badge, stateOfIncident } from "./verdict.js";
 import { causeTitle, say, sayOr, text } from "./words.js";
 
 const STATES = ["open", "warning", "recovered"];
@@ -17,7 +17,7 @@ export const lasted = (incident, now) => {
 export const incidentRows = (incidents, now, withEngine = true) => {
   const columns = ["col_state", "col_headline", ...(withEngine ? ["col_engine"] : []), "began", "lasted"];
   return table(say("incidents_title"), columns.map((key) => ({ title: say(key) })), incidents.map((one) => [
-    badge(one.state, "state"),
+    badge(stateOfIncident(one), "state"),
     [h("a", { class: "name", href: link("incident", one.id), "data-key": `incident ${one.id}` }, text(one.headline)),
       h("p", { class: "muted" }, `#${one.id} · ${one.cause ? causeTitle(one.cause) : sayOr(`kind_${one.kind}`, one.kind)}`,
         one.silenced && ` · ${say("silenced", { why: one.silenced })}`)],

@@ -4,7 +4,7 @@ import { sayOr, say } from "./words.js";
 
 const SIGNS = {
   healthy: ["✔", "good"], bottleneck: ["✘", "bad"], unknown: ["?", "doubt"], starting: ["…", "plain"],
-  unreachable: ["⊘", "bad"], warning: ["◔", "doubt"], open: ["●", "bad"], recovered: ["✔", "good"],
+  unreachable: ["⊘", "bad"], warning: ["◔", "doubt"], open: ["●", "bad"], recovered: ["✔", "good"], left: ["⊘", "plain"],
 };
 
 // What stands in the fleet: the condition where it says more than the verdict.
@@ -13,6 +13,9 @@ export const stateOf = (engine) => {
   if (engine.condition === "warning" && engine.verdict !== "bottleneck") return "warning";
   return engine.verdict ?? "starting";
 };
+
+// What stands beside an incident: of one whose engine went nobody saw it recover.
+export const stateOfIncident = (incident) => (incident.steps.some((step) => step.id === "left") ? "left" : incident.state);
 
 export const badge = (state, prefix = "verdict") => {
   const [sign, tone] = SIGNS[state] ?? ["·", "plain"];

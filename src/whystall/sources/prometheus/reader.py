@@ -139,6 +139,14 @@ async def dropped(question: Question, instances: Iterable[str], at: float, acces
     return {one.labels().get("instance", "") for one in before} & set(instances) - scraped
 
 
+async def scraped(question: Question, at: float, access: Access) -> set[str]:
+    """The instances that Prometheus scrapes at that time, whether they answer or not, of whatever kind; empty where it has
+    no ``up``. Raises as :func:`read_prometheus`."""
+    async with Session(question.address, access) as session:
+        found = await Asking(session).series("group by (instance) (up)", at, "vector")
+    return {one.labels().get("instance", "") for one in found} - {""}
+
+
 def _is_engine(table: SeriesTable) -> bool:
     return len(table.times) > 0 and any("num_requests_running" in key.name for key in table.keys)
 
