@@ -18,6 +18,7 @@ from whystall.service.ledger import Ledger
 from whystall.service.log import Log
 from whystall.service.look import look
 from whystall.service.lookout import Lookout
+from whystall.service.pulse import Pulse
 from whystall.service.server import Watching
 from whystall.sources.archive.store import Archive
 from whystall.sources.exposition import PageParser
@@ -27,6 +28,9 @@ def main(store: Path, interval_s: float) -> None:
     keeper = Keeper(Archive.open(store), Log(), keep_s=1e12, full_s=1e12)
     ledger = Ledger(keeper)
     lookout = Lookout(Watching(interval_s=interval_s), keeper)
+    # No loop beats here, and pages come at their own time: without this every second of a slow machine would count as one in
+    # which the watch was late, and be held against no server.
+    lookout.pulse = Pulse(interval_s, clock=lambda: 0.0)
     parsers: dict[str, PageParser] = {}
     for line in iter(sys.stdin.buffer.readline, b""):
         frame = json.loads(line)
