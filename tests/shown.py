@@ -17,6 +17,7 @@ from whystall.model.fleet import (
     Fleet,
     FleetEngine,
     Headroom,
+    Link,
     Mark,
     Phase,
     Spark,
@@ -151,6 +152,7 @@ def view(shown: FleetEngine, name: str, incidents: tuple[Incident, ...] = ()) ->
         coverage=diagnosis.coverage,
         burn=(Burn("ttft_p95=1s", 18.2, 3.4),),
         incidents=tuple(replace(one, diagnosis=None) for one in incidents),
+        links=links(times(name)[-1])[:2],
     )
 
 
@@ -191,6 +193,24 @@ def incident(id: int, engine_id: str, name: str, *, over: bool = False, case: in
     )
 
 
+def links(at: float) -> tuple[Link, ...]:
+    """A way in order, one that is slower, one that gives nothing."""
+    t = tuple(at - 15.0 * n for n in range(20))[::-1]
+    fine, slow = (0.0004,) * 20, (0.0005,) * 19 + (0.021,)
+    return (
+        Link("gpu9:9400", at, "away", None, None, None, 1.0, 0.0005, t, (*fine[:19], None)),
+        Link("gpu8:9400", at, "slower", 0.019, 0.021, 0.03, 0.2, 0.0005, t, slow),
+        Link("gpu7:9400", at, "ok", 0.0003, 0.0004, 0.0009, 0.0, 0.0004, t, fine),
+    )
+
+
 def fleet(*engines: FleetEngine) -> Fleet:
     newest = max((one.last_page or 0.0 for one in engines), default=0.0)
-    return Fleet(at=newest + 3, started=newest - 3600, version="0.1", engines=engines, store=StoreState("memory"))
+    return Fleet(
+        at=newest + 3,
+        started=newest - 3600,
+        version="0.1",
+        engines=engines,
+        store=StoreState("memory"),
+        links=links(newest) if engines else (),
+    )

@@ -144,7 +144,7 @@ def test_a_click_leads_from_the_fleet_to_an_engine_its_incident_and_the_case(sce
 def test_the_verdict_is_a_sign_and_a_word(scene, show):
     tab = show(scene)
     tab.locator(".scroll tbody tr").first.wait_for()
-    said = tab.locator("tbody .badge").all_inner_texts()
+    said = tab.locator(".scroll").first.locator("tbody .badge").all_inner_texts()
     assert said == ["✘ bottleneck", "⊘ unreachable", "✘ bottleneck", "◔ warning", "✔ healthy"]
 
 
@@ -178,6 +178,26 @@ def test_charts_have_ink_limits_and_a_cursor_for_all(scene, show):
     times = tab.locator(".chart .u-legend .u-series:first-child .u-value").all_inner_texts()
     assert len(set(times[:5])) == 1
     assert times[0].count(":") == 2
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize(
+    ("lang", "said"), [("en", ["no answer", "slower", "in order"]), ("zh", ["无响应", "变慢", "正常"])]
+)
+def test_the_ways_to_other_daemons_stand_below_the_fleet_and_on_the_engines_page(scene, show, lang, said, width):
+    tab = show(scene, lang=lang, width=width)
+    rows = tab.locator(".links tbody tr")
+    rows.first.wait_for()
+    assert [words.split(" ", 1)[1] for words in tab.locator(".links .badge").all_inner_texts()] == said
+    cells = rows.nth(1).locator("td").all_inner_texts()
+    assert cells[1:6] == ["gpu8:9400", "21 ms", "19 ms – 30 ms", "500 µs", "20%"]
+    assert rows.first.locator("td").nth(2).inner_text() == rows.first.locator("td").nth(3).inner_text()
+    assert rows.nth(1).locator(".spark .line").count() == 1
+    tab.goto(f"{scene.url}/#/engine/chat-a?lang={lang}")
+    tab.locator(".links tbody tr").nth(1).wait_for()
+    assert tab.locator(".links tbody tr").count() == 2
+    assert tab.evaluate("document.documentElement.scrollWidth") <= width
+    assert tab.complaints == []
 
 
 def test_language_and_colours_are_switched_by_the_keyboard_and_kept(scene, show):
@@ -280,7 +300,7 @@ def test_a_service_that_goes_away_is_said_and_found_again(show):
         scene.tell("")
     tab.get_by_text("connection lost").wait_for()
     tab.locator("#banner").get_by_text("Not up to date").wait_for()
-    assert tab.locator("tbody tr").count() == 5
+    assert tab.locator(".scroll").first.locator("tbody tr").count() == 5
     again = filled(shown_server.Scene())
     again.fleet = shown.fleet(shown.engine("newcomer", "healthy"))
     with shown_server.serving(again, int(url.rpartition(":")[2])):
@@ -380,9 +400,9 @@ def test_a_thousand_engines_are_shown_a_hundred_at_a_time(show):
     with shown_server.serving(scene):
         tab = show(scene)
         tab.get_by_text("1000 engines").wait_for()
-        assert tab.locator("tbody tr").count() == 100
+        assert tab.locator(".scroll").first.locator("tbody tr").count() == 100
         tab.get_by_role("button", name="Show 100 more").click()
-        assert tab.locator("tbody tr").count() == 200
+        assert tab.locator(".scroll").first.locator("tbody tr").count() == 200
         tab.get_by_label("Filter by name, model, limit").fill("e0999")
         assert tab.locator("tbody .name").all_inner_texts() == ["e0999"]
 

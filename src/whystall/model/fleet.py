@@ -11,6 +11,7 @@ from .incident import Burn, Forecast, Incident
 from .text import Text
 
 EngineCondition = Literal["starting", "ok", "warning", "incident", "unreachable"]
+LinkCondition = Literal["ok", "slower", "lost", "away"]
 Values = tuple[float | None, ...]
 
 
@@ -89,6 +90,27 @@ class OwnState(msgspec.Struct, frozen=True):
     text: Text = msgspec.field(default_factory=lambda: Text(""))
 
 
+class Link(msgspec.Struct, frozen=True):
+    """The way from this watch to another daemon: the last round of probes, at ``at`` (unix seconds).
+
+    ``low_s median_s high_s`` of its round trips, null where none came back; ``lost_ratio`` is the share that did not;
+    ``usual_s`` the median of the rounds before. ``t`` and ``rtts_s`` are the medians of the last minutes, oldest first.
+    ``slower``: at least twice the usual, by 5 ms or more; ``lost``: over 2% gone in those minutes; ``away``: nothing came
+    back in the last round.
+    """
+
+    peer: str
+    at: float
+    condition: LinkCondition
+    low_s: float | None
+    median_s: float | None
+    high_s: float | None
+    lost_ratio: float
+    usual_s: float | None = None
+    t: tuple[float, ...] = ()
+    rtts_s: Values = ()
+
+
 class Fleet(msgspec.Struct, frozen=True):
     """Everything that is watched, the worst first. ``at`` is unix seconds of whystall's own clock."""
 
@@ -98,6 +120,7 @@ class Fleet(msgspec.Struct, frozen=True):
     engines: tuple[FleetEngine, ...]
     store: StoreState
     own: OwnState = msgspec.field(default_factory=OwnState)
+    links: tuple[Link, ...] = ()
     schema: Literal["whystall.fleet/1"] = "whystall.fleet/1"
 
 
@@ -161,7 +184,10 @@ class IncidentCharts(msgspec.Struct, frozen=True):
 
 
 class EngineView(msgspec.Struct, frozen=True):
-    """One engine's page. ``t`` is unix seconds for the panels, ``phases_t`` for the phases; lists go oldest first."""
+    """One engine's page. ``t`` is unix seconds for the panels, ``phases_t`` for the phases; lists go oldest first.
+
+    ``links`` are the ways to its host, or from it where it is that of the watch.
+    """
 
     engine: FleetEngine
     t: tuple[float, ...] = ()
@@ -176,4 +202,5 @@ class EngineView(msgspec.Struct, frozen=True):
     burn: tuple[Burn, ...] = ()
     usual: tuple[UsualFigure, ...] = ()
     incidents: tuple[Incident, ...] = ()
+    links: tuple[Link, ...] = ()
     schema: Literal["whystall.engine/1"] = "whystall.engine/1"

@@ -62,7 +62,7 @@ class Face:
 
     async def _fleet(self, request: web.Request) -> web.Response:
         watcher = self.watcher
-        return self._json(request, fleet(watcher.lookout, watcher.store, watcher.started))
+        return self._json(request, fleet(watcher.lookout, watcher.store, watcher.started, watcher.links))
 
     async def _engine(self, request: web.Request) -> web.Response:
         found = self.watcher.lookout.engine(request.match_info["id"])

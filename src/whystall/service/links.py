@@ -61,6 +61,14 @@ class Links:
         """The newest round of each peer."""
         return {one.peer: one for one in self._rounds}
 
+    def rounds(self, host: str = "") -> dict[str, list[Round]]:
+        """Each peer's rounds, oldest first; of peers on ``host`` alone where one is given."""
+        found: dict[str, list[Round]] = {}
+        for one in self._rounds:
+            if not host or _host(one.peer) == host:
+                found.setdefault(one.peer, []).append(one)
+        return found
+
     def columns(self, start: float, host: str = "") -> LinkColumns | None:
         """The rounds from ``start`` on (unix seconds), to peers on ``host`` alone where one is given; None for none."""
         rows = [one for one in self._rounds if one.t >= start and (not host or _host(one.peer) == host)]

@@ -24,7 +24,6 @@ from whystall.model.fleet import (
     Spark,
     StoreState,
     UsualFigure,
-    Values,
     ViewLine,
     ViewPanel,
 )
@@ -33,10 +32,13 @@ from whystall.model.text import Text
 from whystall.model.timeline import Timeline, TimelineLine
 
 from .figures import Figures, increase, mean_over
+from .links import Links
+from .links_view import links_view
 from .look import Seen
 from .lookout import Lookout
 from .pulse import MOST_S, Pulse
 from .server import EngineSeen, Server
+from .view_values import values
 
 SPARK_POINTS = 60
 _ORDER: dict[EngineCondition, int] = {"incident": 0, "unreachable": 0, "warning": 1, "starting": 2, "ok": 3}
@@ -59,13 +61,14 @@ _PHASES = {
 }
 
 
-def fleet(lookout: Lookout, store: StoreState, started: float) -> Fleet:
-    """All engines, the worst first."""
+def fleet(lookout: Lookout, store: StoreState, started: float, links: Links | None = None) -> Fleet:
+    """All engines, the worst first, and the ways to other daemons."""
     pairs = [(server, engine) for server in lookout.servers.values() for engine in server.engines.values()]
     engines = [fleet_engine(server, engine) for server, engine in pairs]
     unseen = [_unseen(server) for server in lookout.servers.values() if not server.engines]
     ordered = sorted([*engines, *unseen], key=lambda one: (_ORDER[one.condition], one.id))
-    return Fleet(time.time(), started, __version__, tuple(ordered), store, own_state(lookout.pulse))
+    ways = links_view(links) if links is not None else ()
+    return Fleet(time.time(), started, __version__, tuple(ordered), store, own_state(lookout.pulse), ways)
 
 
 def own_state(pulse: Pulse) -> OwnState:
@@ -163,11 +166,6 @@ def spark(figures: Iterable[Figures]) -> Spark:
     )
 
 
-def values(found: Iterable[float]) -> Values:
-    """Numbers as JSON has them: four significant digits, None for what was not seen."""
-    return tuple(float(f"{value:.4g}") if math.isfinite(value) else None for value in found)
-
-
 def engine_view(server: Server, engine: EngineSeen, incidents: Sequence[Incident]) -> EngineView:
     """One engine in full, as of its last look."""
     shown = EngineView(
@@ -177,6 +175,7 @@ def engine_view(server: Server, engine: EngineSeen, incidents: Sequence[Incident
         burn=tuple(rate.rates(engine.figures[-1].t) for rate in engine.burn if engine.figures),
         usual=_usual(engine),
         incidents=tuple(replace(one, diagnosis=None) for one in incidents if one.engine_id == engine.id),
+        links=links_view(server.witness.links, server.witness.host),
     )
     return shown if engine.seen is None else _with_look(shown, engine.seen)
 

@@ -17,6 +17,7 @@ from whystall.errors import UsageError
 from whystall.service.keeper import Keeper
 from whystall.service.ledger import Ledger
 from whystall.service.links import KEPT_S, MOST_PEERS, PROBES, STORED_AS, Links, Probing, Round
+from whystall.service.links_view import links_view
 from whystall.service.log import Log
 from whystall.service.own_metrics import page
 from whystall.service.pulse import Pulse
@@ -115,6 +116,33 @@ def test_a_recording_gets_the_ways_to_its_servers_host():
     assert set(witness.beside(plain, 0.0).links.peer) == {"a:1", "b:1"}  # type: ignore[union-attr]
     witness.host = "c"
     assert witness.beside(plain, 0.0).links is None
+
+
+def test_what_is_wrong_with_a_way_is_told_by_the_levels_of_the_evidence_and_stands_first():
+    links = Links()
+    for k in range(10):
+        rtt = 0.010 if k == 9 else 0.001
+        links.add(Round(1000.0 + 15 * k, "fine:1", (0.001,) * 5, 5))
+        links.add(Round(1000.0 + 15 * k, "slow:1", (rtt,) * 5, 5))
+        links.add(Round(1000.0 + 15 * k, "twice:1", (rtt / 5,) * 5, 5))  # over twice, and a millisecond or two
+        links.add(Round(1000.0 + 15 * k, "lossy:1", (0.001,) * (4 if k == 3 else 5), 5))
+        links.add(Round(1000.0 + 15 * k, "gone:1", () if k == 9 else (0.001,) * 5, 5))
+    shown = links_view(links)
+    assert [(one.peer, one.condition) for one in shown] == [
+        ("gone:1", "away"), ("lossy:1", "lost"), ("slow:1", "slower"), ("fine:1", "ok"), ("twice:1", "ok"),
+    ]  # fmt: skip
+    gone, slow = shown[0], shown[2]
+    assert (gone.median_s, gone.lost_ratio, gone.usual_s, gone.rtts_s[-2:]) == (None, 1.0, 0.001, (0.001, None))
+    assert (slow.median_s, slow.usual_s, slow.at, len(slow.t)) == (0.01, 0.001, 1135.0, 10)
+    assert [one.peer for one in links_view(links, "slow")] == ["slow:1"]
+    assert links_view(Links()) == ()
+
+
+def test_the_first_round_has_nothing_to_be_slower_than():
+    links = Links()
+    links.add(Round(1000.0, "a:1", (0.5,), 1))
+    (one,) = links_view(links)
+    assert (one.condition, one.usual_s) == ("ok", None)
 
 
 async def test_rounds_are_kept_and_exported(tmp_path: Path):

@@ -5,6 +5,7 @@ import { onsetMarks } from "./charts.js";
 import * as part from "./diagnosis.js";
 import { facts, h, section, table } from "./dom.js";
 import { figure, moment, number, percent } from "./figures.js";
+import { linksSection } from "./links.js";
 import { incidentRows, nowOf } from "./page_incidents.js";
 import { engineFacts } from "./page_fleet.js";
 import { remedySection } from "./remedies.js";
@@ -71,6 +72,7 @@ export const enginePage = {
     timelines(page, view),
     phases(page, view),
     burn(view),
+    linksSection(view.links, "links_engine_note"),
     findings(page, view),
     view.incidents.length > 0 && section(say("incidents_here"), incidentRows(view.incidents, (one) => nowOf(view.engine, Date.now() / 1000, one), false)),
   ],

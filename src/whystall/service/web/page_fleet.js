@@ -3,6 +3,7 @@ import { keep, link } from "./address.js";
 import { get } from "./api.js";
 import { h, table } from "./dom.js";
 import { ago, duration, figure, moment, percent } from "./figures.js";
+import { linksSection } from "./links.js";
 import { bar, spark } from "./spark.js";
 import { badge, stateOf } from "./verdict.js";
 import { causeTitle, say, text } from "./words.js";
@@ -134,7 +135,7 @@ export const fleetPage = {
       h("small", {}, engines.length === 1 ? say("fleet_one") : say("fleet_count", { count: engines.length }))), counts(engines));
     const broken = store?.error && h("p", { class: "failed" }, `⚠ ${say("store_error", { why: store.error, held: store.held })}`);
     const late = fleet.own?.late && h("p", { class: "failed" }, `⚠ ${text(fleet.own.text)}`);
-    if (!engines.length) return [head, broken, late, h("div", { class: "empty" }, h("p", { class: "big" }, say("fleet_empty")), h("p", { class: "muted" }, say("fleet_empty_hint")))];
+    if (!engines.length) return [head, broken, late, linksSection(fleet.links, "links_note"), h("div", { class: "empty" }, h("p", { class: "big" }, say("fleet_empty")), h("p", { class: "muted" }, say("fleet_empty_hint")))];
     const found = engines.filter((one) => fits(one, chosen(page)));
     const none = () => h("div", { class: "empty" }, h("p", { class: "big" }, say("no_match")), h("button", { type: "button", onclick: () => {
       page.nodes.delete("toolbar");
@@ -143,7 +144,7 @@ export const fleetPage = {
       page.query.delete("show");
       page.redraw();
     } }, say("clear_filter")));
-    return [head, broken, late, toolbar(page), found.length ? list(page, found, clockOf(fleet)) : none()];
+    return [head, broken, late, toolbar(page), found.length ? list(page, found, clockOf(fleet)) : none(), linksSection(fleet.links, "links_note")];
   },
 };
 

@@ -5,6 +5,7 @@ import { sayOr, say } from "./words.js";
 const SIGNS = {
   healthy: ["✔", "good"], bottleneck: ["✘", "bad"], unknown: ["?", "doubt"], starting: ["…", "plain"],
   unreachable: ["⊘", "bad"], warning: ["◔", "doubt"], open: ["●", "bad"], recovered: ["✔", "good"], left: ["⊘", "plain"],
+  ok: ["✔", "good"], slower: ["◔", "doubt"], lost: ["◔", "doubt"], away: ["⊘", "bad"],
 };
 
 // What stands in the fleet: the condition where it says more than the verdict.
