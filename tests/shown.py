@@ -29,6 +29,7 @@ from whystall.model.incident import Burn, Forecast, Incident, IncidentStep
 from whystall.model.recording import Recording
 from whystall.model.text import Text
 from whystall.reports.finding import Finding
+from whystall.service.error_words import error_text
 from whystall.sources.files.recording import read_recording
 
 DATA = Path(__file__).parent / "data" / "recordings"
@@ -119,9 +120,10 @@ def lost(id: str) -> FleetEngine:
         engine=Engine(id=""),
         condition="unreachable",
         verdict=None,
-        headline=Text("No page for 40 s: Unreachable", "40 秒没有指标页面：Unreachable"),
+        headline=Text("No page: Unreachable", "没有指标页面：无法连接"),
         failed=8,
-        error="Unreachable: connection refused",
+        error=(said := error_text("Unreachable", f"nothing answers at http://{id}:8000: Connection refused")).en,
+        error_text=said,
     )
 
 

@@ -43,8 +43,13 @@ from whystall.sources.prometheus.survey import BEFORE_S, RECENT_S, RECORDED
 STEP_S, RULE_S, BLOCK_S = 15.0, 60.0, 7200.0
 LOSING = 10  # engines of the fleet that lose something for 20 minutes, each on another day
 LOST_S = 1200.0
+STALLED_S = 4.0  # of as many more engines, once: eight requests under way, eight that wait
+STALLED = 8
 _SAMPLE = re.compile(rb"^([A-Za-z_:][\w:]*)(?:\{(.*)\})? (\S+)$")
-_CURVES = ("time_to_first_token_seconds", "inter_token_latency_seconds")
+_CURVES = {
+    "time_to_first_token_seconds": "2.5",
+    "inter_token_latency_seconds": "0.5",
+}  # with the bound that is asked for
 Series = dict[tuple[str, str], list[str]]
 
 
@@ -82,40 +87,60 @@ def raw_lines(table: Series, engines: int, end: float) -> Iterator[list[str]]:
             yield [f"{key} {value} {first + n * STEP_S:.0f}" for n, value in enumerate(values)]
 
 
+def _part(name: str) -> str:
+    return name.rpartition("_")[2]
+
+
 class Fleet:
     """A week of engines: sums and counts over all of it, every series where the second pass will look."""
 
     def __init__(self, table: Series, engines: int, begin: float, end: float) -> None:
         self.table, self.engines, self.begin, self.end = table, engines, begin, end
         span = (end - begin) / (LOSING + 1)
-        self.bad = {n: begin + (n + 1) * span // BLOCK_S * BLOCK_S + 1800 for n in range(LOSING)}
+        moments = [begin + (n + 1) * span // BLOCK_S * BLOCK_S + 1800 for n in range(LOSING)]
+        self.losing = dict(enumerate(moments))
+        self.stalled = dict(enumerate(moments, LOSING))
+        self.bad = self.losing | self.stalled
 
     def slice(self, start: float, job: str) -> Iterator[list[str]]:
         """One block's samples of all engines."""
         times = np.arange(start, min(start + BLOCK_S, self.end), STEP_S)
-        for name in (f"vllm:{one}_{part}" for one in _CURVES for part in ("count", "sum")):
+        for name in (f"vllm:{one}_{part}" for one in _CURVES for part in ("bucket", "count", "sum")):
             for engine in range(self.engines):
                 values = self._curve(name, engine, times)
-                yield self._lines(named(name, 'engine="0",model_name="m"', engine, job), times, values)
+                yield self._lines(named(name, self._labels(name), engine, job), times, values)
         for engine in range(self.engines):
             yield self._lines(named("up", "", engine, job), times, np.ones(len(times)))
         yield from self._whole(start, times, job)
 
     def _lines(self, key: str, times: Any, values: Any) -> list[str]:
-        return [f"{key} {v:.6g} {t:.0f}" for t, v in zip(times.tolist(), values.tolist(), strict=True)]
+        return [f"{key} {v:.12g} {t:.0f}" for t, v in zip(times.tolist(), values.tolist(), strict=True)]
+
+    def _labels(self, name: str) -> str:
+        bounds = [bound for one, bound in _CURVES.items() if name == f"vllm:{one}_bucket"]
+        return 'engine="0",' + "".join(f'le="{bound}",' for bound in bounds) + 'model_name="m"'
 
     def _curve(self, name: str, engine: int, times: Any) -> Any:
         """Two requests and 200 tokens a second; while an engine loses, 4 s to the first token."""
         since = times - self.begin
-        lost = np.clip(times - self.bad[engine], 0.0, LOST_S) if engine in self.bad else 0.0 * times
+        lost = np.clip(times - self.losing[engine], 0.0, LOST_S) if engine in self.losing else 0.0 * times
+        stalled = (times > self.stalled[engine]).astype(float) if engine in self.stalled else 0.0 * times
         if "inter_token" in name:
-            return 200 * since * (0.01 if name.endswith("sum") else 1.0)
-        return 2 * (0.05 * since + 4.0 * lost) if name.endswith("sum") else 2 * since
+            over = STALLED * stalled
+            return {"sum": 2 * since + STALLED_S * over, "count": 200 * since, "bucket": 200 * since - over}[
+                _part(name)
+            ]
+        sums = 2 * (0.05 * since + 4.0 * lost) + STALLED * STALLED_S / 2 * stalled
+        return {"sum": sums, "count": 2 * since, "bucket": 2 * (since - lost) - 3 * stalled}[_part(name)]
+
+    def _is_curve(self, name: str, labels: str) -> bool:
+        of = [one for one in _CURVES if name.startswith(f"vllm:{one}_")]
+        return bool(of) and ("_bucket" not in name or f'le="{_CURVES[of[0]]}"' in labels)
 
     def _whole(self, start: float, times: Any, job: str) -> Iterator[list[str]]:
         """The other series, where an engine is read in full."""
         for (name, labels), values in sorted(self.table.items()):
-            if name == "up" or any(name.startswith(f"vllm:{one}_") and "_bucket" not in name for one in _CURVES):
+            if name == "up" or self._is_curve(name, labels):
                 continue
             for engine in range(self.engines):
                 at = self.bad.get(engine, self.end)
@@ -130,7 +155,7 @@ class Fleet:
         times = np.arange(start, min(start + BLOCK_S, self.end), RULE_S)
         for id, record in sorted(RECORDED.items(), key=lambda pair: pair[1]):
             for engine in range(self.engines):
-                at = self.bad.get(engine, -1e9)
+                at = self.losing.get(engine, -1e9)
                 ttft = np.where((times > at) & (times < at + LOST_S), 4.05, 0.05)
                 values = {"ttft": ttft, "requests": 2.0, "itl": 0.01, "tokens": 200.0}[id] + 0 * times
                 yield self._lines(named(record, 'engine="0",model_name="m"', engine, job), times, values)

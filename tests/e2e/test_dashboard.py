@@ -380,6 +380,7 @@ def hostile() -> shown_server.Scene:
         binding_limit=ATTACK,
         silenced=ATTACK,
         error=ATTACK,
+        error_text=text,
     )
     incident = msgspec.structs.replace(
         shown.incident(1, "x", "seq_cap"), engine_id=ATTACK, headline=text, target=ATTACK, diagnosis=found

@@ -45,7 +45,8 @@ class FleetEngine(msgspec.Struct, frozen=True):
 
     ``verdict`` is null until a first diagnosis; ``binding_limit`` is the first cause's id, "" where nothing binds.
     ``incident`` is the number of the open one, 0 where there is none; ``since`` when that began. ``error`` is the name
-    and text of what the last scrape met, "" where it gave a page. ``cost_s`` is CPU that diagnosing it took so far.
+    and text of what the last scrape met, "" where it gave a page, and ``error_text`` the same for a reader. ``cost_s`` is
+    CPU that diagnosing it took so far.
     """
 
     id: str
@@ -65,17 +66,20 @@ class FleetEngine(msgspec.Struct, frozen=True):
     scrapes: int = 0
     failed: int = 0
     error: str = ""
+    error_text: Text = msgspec.field(default_factory=lambda: Text(""))
     spark: Spark = Spark()
     cost_s: float = 0.0
 
 
 class StoreState(msgspec.Struct, frozen=True):
-    """The store on disk. ``error`` is why it cannot be written just now ("" where it can); ``held`` waits in memory."""
+    """The store on disk. ``error`` is why it cannot be written just now ("" where it can), ``error_text`` the same for a
+    reader; ``held`` waits in memory."""
 
     path: str
     error: str = ""
     held: int = 0
     bytes: int = 0
+    error_text: Text = msgspec.field(default_factory=lambda: Text(""))
 
 
 class OwnState(msgspec.Struct, frozen=True):

@@ -6,8 +6,11 @@ import msgspec
 from aiohttp import web
 
 from whystall.errors import InputError, TimedOut, TooLarge, Unavailable, UsageError, WhystallError
+from whystall.model.failure import Failure
 from whystall.model.text import LANGUAGES
-from whystall.reports.json import error_json, to_json
+from whystall.reports.json import to_json
+
+from .error_words import in_chinese, told
 
 
 def language(request: web.Request, otherwise: str = "en") -> str:
@@ -27,9 +30,11 @@ def require_own_page(request: web.Request) -> None:
         raise web.HTTPForbidden(reason="another site's page may not ask for this")
 
 
-def refused(error: WhystallError) -> web.Response:
+def refused(error: WhystallError, lang: str = "en") -> web.Response:
     """``error`` as JSON of schema ``whystall.error/1``, under the status that goes with it."""
-    return web.json_response(text=error_json(error), status=_status(error))
+    hint = in_chinese(error.hint) if lang == "zh" else error.hint
+    said = Failure(told(error).in_(lang), hint, error.exit_code)
+    return web.json_response(text=to_json(said, lang), status=_status(error))
 
 
 def _status(error: WhystallError) -> int:

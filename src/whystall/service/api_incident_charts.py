@@ -18,7 +18,7 @@ from whystall.sources.archive.store import Archive
 from whystall.state.recorded import states_of
 from whystall.state.timeline import timeline
 
-from .api_answers import answered, refused
+from .api_answers import answered, language, refused
 from .view import panels
 from .watcher import Watcher
 
@@ -49,7 +49,7 @@ class IncidentChartsApi:
         try:
             return answered(request, await asyncio.to_thread(charts, *found))
         except WhystallError as error:
-            return refused(error)
+            return refused(error, language(request))
 
 
 def kept_by(watcher: Watcher) -> Callable[[int], Kept | None]:

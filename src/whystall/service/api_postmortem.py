@@ -29,7 +29,7 @@ class PostmortemApi:
         except NoSuchCase as error:
             raise web.HTTPNotFound(reason="no such case") from error
         except WhystallError as error:
-            return refused(error)
+            return refused(error, language(request))
         headers = {"Content-Security-Policy": page_policy()}
         return web.Response(text=text, content_type="text/html", charset="utf-8", headers=headers)
 

@@ -52,13 +52,13 @@ class TracesApi:
         """What the file in the body says. ``?name=`` is what it is called in the answer."""
         require_own_page(request)
         if (request.content_length or 0) > self._max_bytes:
-            return refused(self._too_large())
+            return refused(self._too_large(), language(request))
         with tempfile.TemporaryDirectory(prefix="whystall-") as folder:
             path = Path(folder) / plain_name(request.query.get("name", ""))
             try:
                 await self._save(request, path)
             except WhystallError as error:
-                return refused(error)
+                return refused(error, language(request))
             return await self._read(path, language(request))
 
     async def _save(self, request: web.Request, path: Path) -> None:
@@ -84,7 +84,7 @@ class TracesApi:
         try:
             return web.json_response(text=await self._side.run(trace_answer, str(path), lang, timeout_s=READ_S))
         except WhystallError as error:
-            return refused(error)
+            return refused(error, lang)
 
 
 def trace_answer(path: str, lang: str) -> str:

@@ -22,7 +22,7 @@ from whystall.remedies.whatif.play import DRAWS
 from whystall.remedies.whatif.prediction import Stage, answers, require_start, stage_of
 from whystall.state.recorded import states_of
 
-from .api_answers import answered, refused, require_own_page
+from .api_answers import answered, language, refused, require_own_page
 from .side_process import SideProcess
 
 PLAY_S = 180.0
@@ -71,7 +71,7 @@ class WhatIfApi:
         try:
             return answered(request, await self._side.run(form_of, engine, window, timeout_s=PLAY_S))
         except WhystallError as error:
-            return refused(error)
+            return refused(error, language(request))
 
     async def ask(self, request: web.Request) -> web.Response:
         """What one change would do."""
@@ -81,7 +81,7 @@ class WhatIfApi:
             window = self._window(asked.engine)
             return answered(request, await self._side.run(predicted, window, asked, timeout_s=PLAY_S))
         except WhystallError as error:
-            return refused(error)
+            return refused(error, language(request))
 
     def _window(self, engine: str) -> EngineWindow:
         """The window that the engine's form was made of, if that was lately."""

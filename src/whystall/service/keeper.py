@@ -10,9 +10,11 @@ from whystall.errors import NotWritable, StoreLocked
 from whystall.model.fleet import StoreState
 from whystall.model.incident import Incident
 from whystall.model.recording import SeriesKey, SeriesTable
+from whystall.model.text import Text
 from whystall.sources.archive.store import Archive, Habit
 from whystall.sources.exposition import Page
 
+from .error_words import in_chinese
 from .log import Log
 
 MOST_HELD = 20_000  # scrapes: 50 servers at 5 s for half an hour; the oldest go first
@@ -114,7 +116,7 @@ class Keeper:
             size = path.stat().st_size
         except OSError:
             size = 0
-        return StoreState(str(path), self._error, len(self._held), size)
+        return StoreState(str(path), self._error, len(self._held), size, Text(self._error, in_chinese(self._error)))
 
     def close(self) -> None:
         """Write what is held, once more, and close."""

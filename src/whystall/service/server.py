@@ -23,6 +23,7 @@ from whystall.sources.live.facts import ServerFacts
 from .attention import Usual, felt_late, reason, still_late
 from .burn import burn_rates
 from .course import Course
+from .error_words import error_text
 from .figures import Figures, Index
 from .forecast import forecast
 from .habits import Habits, HabitStore
@@ -33,6 +34,11 @@ from .witness import Witness
 # Scrapes in a row without a page, over so many seconds: one or two are a network's hiccup, and a small server's restart
 # takes some seconds. Where one scrape in ten is lost by chance, three in a row come every hour or so, six once in months.
 LOST_AFTER, LOST_S, LOST_SURELY = 3, 25.0, 6
+
+_NO_PAGE, _NO_MORE = (
+    Text("No page: {why}", "没有指标页面：{why}"),
+    Text("No page any more: {why}", "不再有指标页面：{why}"),
+)
 
 
 class Watching(msgspec.Struct, frozen=True):
@@ -107,7 +113,7 @@ class Server:
         self.witness = Witness()
         self.engines: dict[str, EngineSeen] = {}
         self.scrapes = self.failed = 0
-        self.error = ""
+        self.error_text = Text("")
         self.silenced = ""
         self.looking = False  # a job is under way
         self._indexes: dict[int, tuple[Sequence[SeriesKey], Index]] = {}
@@ -122,7 +128,7 @@ class Server:
         """A page came at ``t`` (unix seconds of the server's clock)."""
         self.window.add(t, page, keys)
         self.scrapes += 1
-        self._lost, self.error = 0, ""
+        self._lost, self.error_text = 0, Text("")
         values = dense(page, len(keys))
         index = self._index(keys)
         for label in index.engines():
@@ -155,7 +161,7 @@ class Server:
         self._lost_since = t if self._lost == 0 else self._lost_since
         self._lost += 1
         self._lost_for = t - self._lost_since
-        self.error = f"{name}: {text}" if text else name
+        self.error_text = error_text(name, text)
         if not self.engines:
             self.engines[""] = EngineSeen(self._engine_id(""), "", self.target, self.slo, self._store)
         self._forget(t)
@@ -265,15 +271,17 @@ class Server:
                 engine.course.engine = seen.diagnosis.engine
                 engine.cost_s += looked.cost_s / max(len(looked.full), 1)
 
+    @property
+    def error(self) -> str:
+        """The name of what the last scrape met, and what it says; "" where it gave a page."""
+        return self.error_text.en
+
     def unreachable(self) -> Text | None:
         """Why there is no page, None where one came lately."""
         if not self._is_lost():
             return None
         when = self.window.last is not None
-        return Text(
-            f"{'No page any more' if when else 'No page'}: {self.error}",
-            f"{'不再有' if when else '没有'}指标页面：{self.error}",
-        )
+        return (_NO_MORE if when else _NO_PAGE).format(why=self.error_text)
 
     def lost_since(self) -> float | None:
         """When the first of the scrapes failed that failed in a row; None where the last one gave a page."""

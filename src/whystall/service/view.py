@@ -116,6 +116,7 @@ def fleet_engine(server: Server, engine: EngineSeen) -> FleetEngine:
         scrapes=server.scrapes,
         failed=server.failed,
         error=server.error,
+        error_text=server.error_text,
         spark=spark(engine.figures),
         cost_s=round(engine.cost_s, 3),
     )

@@ -34,7 +34,7 @@ class Witness:
         self.gpu_rows: deque[GpuRow] = deque(maxlen=50_000)
         self.host_rows: deque[HostRow] = deque(maxlen=5_000)
         self.spans: deque[SpanRow] = deque(maxlen=MOST_SPANS)
-        self.away: dict[str, str] = {}  # what was named and does not answer, and why
+        self.away: dict[str, Text] = {}  # what was named and does not answer, and why
         self.argv: tuple[str, ...] = ()
         self.links = Links()
         self.host = "-"  # the server's; "" once it is known to be this one, from which all ways begin

@@ -27,6 +27,7 @@ from whystall.sources.live.sink import Row, Sink
 from whystall.sources.tracing.receive import receive
 from whystall.sources.tracing.receiver import SpanBox
 
+from .error_words import told
 from .log import Log
 from .target import WatchTarget
 from .window import Window
@@ -71,9 +72,9 @@ class Witnessing:
             try:
                 await job()
             except WhystallError as error:
-                if self._witness.away.get(what) != error.message:
+                if self._witness.away.get(what) != told(error):
                     self._log.warning("beside the server", target=self._target.name, what=what, why=error.message)
-                self._witness.away[what] = error.message
+                self._witness.away[what] = told(error)
             await asyncio.sleep(AGAIN_S * random.uniform(0.8, 1.2))
 
     def _answers(self, what: str) -> None:

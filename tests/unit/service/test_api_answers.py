@@ -26,6 +26,11 @@ def test_an_error_has_its_status_and_its_hint(kind, status):
     assert (answer.status, body["error"], body["hint"]) == (status, "what", "next")
 
 
+def test_an_error_is_told_in_the_language_of_the_page():
+    body = json.loads(refused(Unavailable("too many ask at once", "Try again in a moment."), "zh").text)
+    assert (body["error"], body["hint"]) == ("同时请求过多", "请稍后再试。")
+
+
 @pytest.mark.parametrize(
     ("query", "lang"), [("?lang=zh", "zh"), ("?lang=en", "en"), ("?lang=%3Cb%3E", "en"), ("", "en")]
 )

@@ -9,6 +9,7 @@ import aiohttp
 from aiohttp import web
 
 from servers import http_server
+from whystall.model.text import Text
 from whystall.service import witnessing
 from whystall.service.log import Log
 from whystall.service.target import WatchTarget
@@ -43,7 +44,7 @@ async def until(done: Callable[[], bool]) -> None:
 async def test_a_log_is_followed_through_its_rotation(tmp_path, monkeypatch):
     path = tmp_path / "server.log"
     async with reading(monkeypatch, log=path) as witness:
-        await until(lambda: "cannot be read" in witness.away.get(str(path), "") or bool(witness.away))
+        await until(lambda: "cannot be read" in str(witness.away.get(str(path), "")) or bool(witness.away))
         path.write_text(f"INFO {NOW} [a.py:1] one\n")
         await until(lambda: [line.text for line in witness.log.since(0)] == ["one"])
         assert witness.away == {}
@@ -69,7 +70,7 @@ async def test_a_device_of_the_kernel_without_records_is_read_and_waits(tmp_path
     from pathlib import Path
 
     async with reading(monkeypatch, kernel_log=Path("/dev/null")) as witness:
-        witness.away["/dev/null"] = "not yet"
+        witness.away["/dev/null"] = Text("not yet")
         await until(lambda: "/dev/null" not in witness.away)
     assert not witness.kernel
 
@@ -82,7 +83,7 @@ async def test_an_exporter_is_scraped_and_named_while_it_is_away(monkeypatch):
         return web.Response(text=body, status=200 if up else 503)
 
     async with http_server(answer) as url, reading(monkeypatch, exporters=(url,)) as witness:
-        await until(lambda: "503" in witness.away.get(url, ""))
+        await until(lambda: "503" in str(witness.away.get(url, "")))
         up = True
         await until(lambda: url not in witness.away and bool(witness.exporters[url].pages))
 
@@ -92,7 +93,7 @@ async def test_another_programs_page_is_no_exporter(monkeypatch):
         return web.Response(text="up 1\n")
 
     async with http_server(answer) as url, reading(monkeypatch, exporters=(url,)) as witness:
-        await until(lambda: "neither DCGM's nor node_exporter's" in witness.away.get(url, ""))
+        await until(lambda: "neither DCGM's nor node_exporter's" in str(witness.away.get(url, "")))
 
 
 async def test_spans_are_received(monkeypatch, free_port):

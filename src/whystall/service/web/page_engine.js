@@ -13,7 +13,7 @@ import { bar } from "./spark.js";
 import { stateOf } from "./verdict.js";
 import { causeTitle, say, sayOr, text } from "./words.js";
 
-const headline = (engine) => (engine.condition === "unreachable" && engine.error ? engine.error : text(engine.headline));
+const headline = (engine) => (engine.condition === "unreachable" && engine.error ? text(engine.error_text) : text(engine.headline));
 
 const lines = (view) => {
   const { engine, diagnosis } = view;

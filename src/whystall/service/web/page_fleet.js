@@ -69,7 +69,7 @@ const nameCell = (engine) => [
 ];
 
 const answerCell = (engine) => {
-  const headline = engine.condition === "unreachable" && engine.error ? engine.error : text(engine.headline);
+  const headline = engine.condition === "unreachable" && engine.error ? text(engine.error_text) : text(engine.headline);
   const binds = engine.binding_limit ? causeTitle(engine.binding_limit) : "", ahead = engine.forecast ? text(engine.forecast.text) : "";
   return [
     binds && !headline.startsWith(binds) && h("p", { class: "binds" }, binds),
@@ -133,7 +133,7 @@ export const fleetPage = {
     const { engines, store } = fleet;
     const head = h("div", { class: "head" }, h("h1", {}, say("fleet_title"), " ",
       h("small", {}, engines.length === 1 ? say("fleet_one") : say("fleet_count", { count: engines.length }))), counts(engines));
-    const broken = store?.error && h("p", { class: "failed" }, `⚠ ${say("store_error", { why: store.error, held: store.held })}`);
+    const broken = store?.error && h("p", { class: "failed" }, `⚠ ${say("store_error", { why: text(store.error_text), held: store.held })}`);
     const late = fleet.own?.late && h("p", { class: "failed" }, `⚠ ${text(fleet.own.text)}`);
     if (!engines.length) return [head, broken, late, linksSection(fleet.links, "links_note"), h("div", { class: "empty" }, h("p", { class: "big" }, say("fleet_empty")), h("p", { class: "muted" }, say("fleet_empty_hint")))];
     const found = engines.filter((one) => fits(one, chosen(page)));
@@ -156,5 +156,5 @@ export const engineFacts = (engine) => [
   [say("scrapes"), say("scrapes_value", { scrapes: engine.scrapes, failed: engine.failed })],
   [say("col_seen"), engine.last_page === null ? "–" : moment(engine.last_page)],
   [say("own_cost"), engine.cost_s > 0 ? duration(engine.cost_s) : ""],
-  [say("last_error"), engine.error],
+  [say("last_error"), text(engine.error_text)],
 ];

@@ -1,8 +1,9 @@
 """A long time at a glance: when each engine lost most, by a few curves at a coarse step.
 
 A week of a hundred engines is a thousand million raw samples, and a diagnosis needs those of the half hour that matters.
-So five curves an engine are asked for over all of it (from the recording rules of ``whystall export alerts`` where
-Prometheus has them), and only the worst time of each engine is then read in full.
+So seven curves an engine are asked for over all of it (five from the recording rules of ``whystall export alerts`` where
+Prometheus has them), and only the worst time of each engine is then read in full. A mean over a step hides a stall of
+seconds; the share of a histogram over a high bound does not, since each request that was under way has a gap in it.
 """
 
 from __future__ import annotations
@@ -31,6 +32,9 @@ RATE_S = 120.0  # a rate over less has too few samples at a scrape in 30 s
 FELT_TTFT_S, SLOWER = 0.2, 1.25
 # What a request loses that finds nobody there: as long as clients wait for an answer at least.
 AWAY_S = 10.0
+# A gap that every reader notices, and a wait that is no usual queue's: a bucket of vLLM's ends at each in every version.
+GAP_S, LONG_WAIT_S = 0.5, 2.5
+FEW = 3  # such gaps or waits in a step: one long prompt, not a stall of whoever is there
 _MOST_NAMED = 200  # instances in one matcher: a query stands in an address, which has its bounds
 BEFORE_S, AFTER_S = 600.0, 1200.0  # of the raw samples around the begin: what was usual, and what then went on
 RECENT_S = 900.0  # what is read of an engine that lost nothing
@@ -66,11 +70,16 @@ async def survey(asking: Asking, matchers: str, begin: float, end: float) -> Sur
     """When each engine lost something between ``begin`` and ``end``. Raises what the asking does."""
     step_s = max(float(np.ceil((end - begin) / STEPS)), LEAST_STEP_S)
     by_rules = await _has_rules(asking, matchers, begin, end)
-    queries = _by_rules(matchers, step_s) if by_rules else _raw(matchers, max(step_s, RATE_S))
+    window_s = max(step_s, RATE_S)
+    queries = _by_rules(matchers, step_s) if by_rules else _raw(matchers, window_s)
+    queries |= {
+        "waits": _beyond(_TTFT, LONG_WAIT_S, matchers, window_s),
+        "gaps": _beyond(_ITL, GAP_S, matchers, window_s),
+    }
     answers = await asyncio.gather(*(_curve(asking, query, begin, end, step_s) for query in queries.values()))
     curves = dict(zip(queries, answers, strict=True))
     names = sorted(set(curves["requests"]) | set(curves["tokens"]))
-    up = _up(_narrowed(matchers, names), max(step_s, RATE_S))
+    up = _up(_narrowed(matchers, names), window_s)
     curves["up"] = await _curve(asking, up, begin, end, step_s) if names else {}
     times = np.arange(begin, end + step_s / 2, step_s)
     return Surveyed(
@@ -119,19 +128,25 @@ def _behind(early: Curve, late: Curve) -> Curve:
 
 def _raw(matchers: str, window_s: float) -> dict[str, str]:
     """Rates of sums and counts alone: of a histogram's twenty series two."""
-
-    def rate(name: str, part: Part) -> str:
-        entry = describe(name)
-        assert entry is not None, name
-        raw = dict.fromkeys(one for style in STYLES for one in page_names(entry, part, style))
-        return f"sum by (instance) ({' or '.join(f'rate({one}{{{matchers}}}[{window_s:.0f}s])' for one in raw)})"
-
     return {
-        "ttft": rate(_TTFT, "sum"),
-        "requests": rate(_TTFT, "count"),
-        "itl": rate(_ITL, "sum"),
-        "tokens": rate(_ITL, "count"),
+        "ttft": _rate(_TTFT, "sum", matchers, window_s),
+        "requests": _rate(_TTFT, "count", matchers, window_s),
+        "itl": _rate(_ITL, "sum", matchers, window_s),
+        "tokens": _rate(_ITL, "count", matchers, window_s),
     }
+
+
+def _rate(name: str, part: Part, matchers: str, window_s: float) -> str:
+    entry = describe(name)
+    assert entry is not None, name
+    raw = dict.fromkeys(one for style in STYLES for one in page_names(entry, part, style))
+    return f"sum by (instance) ({' or '.join(f'rate({one}{{{matchers}}}[{window_s:.0f}s])' for one in raw)})"
+
+
+def _beyond(name: str, bound: float, matchers: str, window_s: float) -> str:
+    """How many a second took longer than ``bound``; nothing where no bucket ends there."""
+    under = ",".join(filter(None, (matchers, f'le="{bound:g}"')))
+    return f"{_rate(name, 'count', matchers, window_s)} - {_rate(name, 'bucket', under, window_s)}"
 
 
 def _by_rules(matchers: str, step_s: float) -> dict[str, str]:
@@ -176,7 +191,7 @@ def _aligned(curves: dict[str, Curve], name: str, times: Floats, step_s: float) 
 
 def _episodes(times: Floats, of: dict[str, Floats], step_s: float) -> tuple[Episode, ...]:
     """Runs of steps in which requests lost something; a step between two such is one of them."""
-    lost = _lost_per_s(of)
+    lost = _lost_per_s(of, step_s)
     bad: Chosen = lost > 0
     bad[1:-1] |= bad[:-2] & bad[2:]
     edges = np.flatnonzero(np.diff(np.concatenate([[False], bad, [False]]).astype(np.int8)))
@@ -185,14 +200,26 @@ def _episodes(times: Floats, of: dict[str, Floats], step_s: float) -> tuple[Epis
     return tuple(sorted(found, key=lambda episode: -episode.lost_s))
 
 
-def _lost_per_s(of: dict[str, Floats]) -> Floats:
+def _lost_per_s(of: dict[str, Floats], step_s: float) -> Floats:
     """Request-seconds lost a second: waits to the first token and late tokens over what is felt, and requests that found
     nobody. What is usual is the median of the engine's own steps."""
     requests, tokens = np.nan_to_num(of["requests"]), np.nan_to_num(of["tokens"])
-    ttft = _over(of["ttft"], of["requests"], FELT_TTFT_S)
-    itl = _over(of["itl"], of["tokens"], 0.0)
+    ttft = _over(of["ttft"], of["requests"], FELT_TTFT_S) * requests
+    itl = _over(of["itl"], of["tokens"], 0.0) * tokens
     away = np.nan_to_num(1.0 - of["up"]) * AWAY_S * _usual(of["requests"])
-    found: Floats = ttft * requests + itl * tokens + away
+    # The same seconds are seen in the mean, if it moves, and in what lies over the bound.
+    found: Floats = np.maximum(ttft, _more(of["waits"], step_s) * LONG_WAIT_S)
+    found += np.maximum(itl, _more(of["gaps"], step_s) * GAP_S)
+    found += away
+    return found
+
+
+def _more(rate: Floats, step_s: float) -> Floats:
+    """By how much each step's rate is over the usual one, 0 where that may be chance: a count varies by its root."""
+    usual = _usual(rate)
+    over = np.nan_to_num(rate - usual)
+    chance = FEW + 3.0 * np.sqrt(max(usual, 0.0) * step_s)
+    found: Floats = np.where(over * step_s > chance, over, 0.0)
     return found
 
 

@@ -21,6 +21,7 @@ from whystall.sources.prometheus.survey import AFTER_S, BEFORE_S, RECENT_S, RECO
 END, WEEK = 1_800_000_000.0, 7 * 86_400.0
 BAD = END - 3 * 86_400.0  # engine b loses for an hour from here on
 LITTLE = END - 5 * 86_400.0  # and a little for ten minutes here
+STALL = END - 2 * 86_400.0  # engine a stops for some seconds here, where it does
 STEP = 300.0
 
 
@@ -35,8 +36,9 @@ def matrix(*rows: tuple[dict[str, str], list[tuple[float, float]]], kind: str = 
 class Fake:
     """Two engines at 2 requests and 200 tokens a second. ``rules``: whether their figures are recorded."""
 
-    def __init__(self, rules: bool = False, refuses: float = 0.0) -> None:
+    def __init__(self, rules: bool = False, refuses: float = 0.0, stalls: bool = False) -> None:
         self.rules = rules
+        self.stalls = stalls
         self.refuses = refuses  # longest time that it answers for
         self.asked: list[str] = []
         self.ranges: list[tuple[str, float, float]] = []
@@ -71,6 +73,9 @@ class Fake:
     def value(self, query: str, name: str, t: float) -> float:
         if "up{" in query:
             return 1.0
+        if "_bucket" in query:  # over half a second, over 2.5 s: engine a stops once for some seconds
+            stalled = name == "a" and self.stalls and STALL <= t < STALL + STEP
+            return (8 if "inter_token" in query else 3) / STEP if stalled else 0.0
         bad, little = name == "b" and BAD <= t < BAD + 3600, name == "b" and LITTLE <= t < LITTLE + 600
         ttft = 8.0 if bad else 0.5 if little else 0.05
         if "inter_token" in query or RECORDED["itl"] in query or (RECORDED["tokens"] in query):
@@ -105,6 +110,29 @@ async def test_of_a_week_the_worst_time_of_each_engine_is_read(rules: bool) -> N
     assert read_s < 4000  # of two weeks
 
 
+@pytest.mark.parametrize("rules", [False, True])
+async def test_a_stall_of_seconds_that_no_mean_of_five_minutes_shows_is_found(rules: bool) -> None:
+    found = await read(Fake(rules, stalls=True))
+    times = found["a"].metrics.times
+    assert STALL - BEFORE_S - STEP <= times[0] <= STALL
+    assert times[-1] >= STALL
+    assert "lost nothing" not in found["a"].warnings[0].text.en
+
+
+def test_gaps_that_are_usual_or_few_are_no_stall_and_the_mean_counts_them_once() -> None:
+    times, calm = np.arange(50) * 300.0, [0.05] * 50
+    often = [(40 + n % 7) / 300 for n in range(50)]  # long prompts in between, all week
+    assert _episodes(times, curves(calm, gaps=often), 300.0) == ()
+    few = [0.0] * 20 + [3 / 300] + [0.0] * 29
+    assert _episodes(times, curves(calm, gaps=few, waits=few), 300.0) == ()
+    (stall,) = _episodes(times, curves(calm, gaps=[0.0] * 20 + [8 / 300] + [0.0] * 29), 300.0)
+    assert (stall.begin, stall.end, stall.lost_s) == (19 * 300.0, 20 * 300.0, pytest.approx(4.0))
+    queued = [0.05] * 20 + [8.0] + [0.05] * 29
+    (mean,) = _episodes(times, curves(queued), 300.0)
+    (both,) = _episodes(times, curves(queued, waits=[0.0] * 20 + [1.0] + [0.0] * 29), 300.0)
+    assert both == mean
+
+
 async def test_a_time_that_is_too_long_for_the_server_is_asked_in_halves() -> None:
     found = await read(Fake(refuses=2 * 86_400.0))
     assert BAD - BEFORE_S - STEP <= found["b"].metrics.times[0] <= BAD - BEFORE_S + STEP
@@ -130,6 +158,7 @@ def test_the_recorded_names_are_those_that_are_exported() -> None:
 def curves(ttft: list[float], **more: list[float]) -> dict[str, np.ndarray]:
     ones = np.ones(len(ttft))
     of = {"ttft": np.array(ttft), "requests": ones, "itl": 0.01 * ones, "tokens": ones, "up": ones}
+    of |= {"waits": np.nan * ones, "gaps": np.nan * ones}  # no bucket ends there
     return of | {name: np.array(values) for name, values in more.items()}
 
 
