@@ -141,6 +141,16 @@ METRICS: dict[str, Change] = {
         *scrapes[:-1],
         "\n".join(scrapes[-1].splitlines()[:120]) + "\n",
     ],
+    "the rest of a page before the first `# scrape` line, as rotation leaves it": lambda scrapes: [
+        "\n".join(scrapes[0].splitlines()[-50:]) + "\n",
+        *scrapes,
+    ],
+    "a comment or a byte-order mark before the first `# scrape` line": replaced(
+        0, lambda text: f"\ufeff# by our own script\n{text}"
+    ),
+    "times in ms, µs, ns, or ISO 8601 with a zone": lambda scrapes: [
+        text.replace(time_of(text), f"{float(time_of(text)) * 1000:.0f}", 1) for text in scrapes
+    ],
     "Windows line ends": lambda scrapes: [text.replace("\n", "\r\n") for text in scrapes],
 }
 

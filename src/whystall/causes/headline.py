@@ -5,7 +5,8 @@ from __future__ import annotations
 import string
 
 from whystall.model.diagnosis import Cause, Evidence, Impact, Verdict
-from whystall.model.text import Text, plain
+from whystall.model.duration import plain, spoken
+from whystall.model.text import Text
 
 from .entry import CauseEntry
 
@@ -61,4 +62,5 @@ def _figures(impact: Impact) -> Text:
 
 
 def _time(seconds: float) -> str:
-    return f"{plain(seconds, 2)} s" if seconds >= 1 else f"{plain(1e3 * seconds, 3)} ms"
+    """Milliseconds with a digit more than in a sentence: TTFT and ITL are compared by them."""
+    return f"{plain(1e3 * seconds, 3)} ms" if 1e-3 <= seconds < 1 else spoken(seconds, "en")

@@ -175,18 +175,18 @@ def _unread(state: EngineState) -> Text | None:
     """Most of the time could not be read (no page, counters gone), or the server was away in the end or in between."""
     gone = state.unanswered_after_s
     if gone >= level("episode_min"):
-        text = Text("the last {n} s gave no page any more", "最后 {n} 秒没有再得到任何指标页面")
-        return text.format(n=f"{gone:.0f}")
+        text = Text("the last {n:span} gave no page any more", "最后 {n:span}没有再得到任何指标页面")
+        return text.format(n=round(gone))
     away = float(state.dt[~state.valid].max(initial=0.0) - np.median(state.dt)) if len(state.dt) else 0.0
     if away >= level("episode_min"):
-        text = Text("the server was away for {n} s and started anew", "服务器消失了 {n} 秒后重新启动")
-        return text.format(n=f"{away:.0f}")
+        text = Text("the server was away for {n:span} and started anew", "服务器消失了 {n:span}后重新启动")
+        return text.format(n=round(away))
     read = float(state.dt[_usable(state)].sum())
     whole = state.unanswered_before_s + state.seconds + gone
     if read >= whole / 2:
         return None
-    text = Text("only {read} of {n} s could be read", "{n} 秒中仅有 {read} 秒可读")
-    return text.format(read=f"{read:.0f}", n=f"{whole:.0f}")
+    text = Text("only {read:span} of {n:span} could be read", "{n:span}中仅有 {read:span}可读")
+    return text.format(read=round(read), n=round(whole))
 
 
 def _too_short(scene: Scene, costs: Impact) -> Text | None:
@@ -201,10 +201,12 @@ def _too_short(scene: Scene, costs: Impact) -> Text | None:
         return None
     if passing:
         loss = _LOSS["queue" if waits else next(kind for kind in _LOSS if kind in passing)]
-        text = Text("{loss}; {n} s are too short to tell whether it stays", "{loss}；{n} 秒太短，无法判断是否会持续")
-        return text.format(loss=loss, n=f"{scene.seconds:.0f}")
-    text = Text("{n} s are too short to see a limit bind", "{n} 秒太短，看不出是否有限制起作用")
-    return text.format(n=f"{scene.seconds:.0f}")
+        text = Text(
+            "{loss}; {n:span} are too short to tell whether it stays", "{loss}；{n:span}太短，无法判断是否会持续"
+        )
+        return text.format(loss=loss, n=round(scene.seconds))
+    text = Text("{n:span} are too short to see a limit bind", "{n:span}太短，看不出是否有限制起作用")
+    return text.format(n=round(scene.seconds))
 
 
 _LOSS = {

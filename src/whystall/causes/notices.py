@@ -20,9 +20,9 @@ def notices_of(recording: Recording, states: list[EngineState]) -> tuple[Notice,
         and recording.metrics.failed
         and "failed_scrapes" not in {notice.id for notice in found}
     ):
-        text = Text("{n} scrapes failed; their time is bridged", "{n} 次采样失败；其时间已跨越").format(
-            n=len(recording.metrics.failed)
-        )
+        text = Text(
+            "{n:one scrape failed; its|# scrapes failed; their} time is bridged", "{n} 次采样失败；其时间已跨越"
+        ).format(n=len(recording.metrics.failed))
         found.append(Notice("failed_scrapes", text))
     restarts = sorted({t for state in states for t in state.restarts})
     if restarts:
@@ -34,7 +34,7 @@ def notices_of(recording: Recording, states: list[EngineState]) -> tuple[Notice,
     unknown = states[0].unknown_names if states else ()
     if unknown:
         text = Text(
-            "{n} metrics are of a newer version than our tables and were left out: {names}",
+            "left out: {n:one metric|# metrics} of a newer version than our tables: {names}",
             "{n} 个指标比我们的表更新，已略过：{names}",
         ).format(n=len(unknown), names=", ".join(unknown[:3]))
         found.append(Notice("unknown_metrics", text))

@@ -73,10 +73,12 @@ def grafana(slo: Slo | None, style: Style, board: str | None, directory: Path | 
     if directory is None:
         click.echo(board_text(made[f"whystall-{board or 'fleet'}"]), nl=False)
         return 0
-    for name, one in made.items():
-        if board is None or name == f"whystall-{board}":
-            write_file(directory / f"{name}.json", board_text(one))
-            click.echo(directory / f"{name}.json")
+    wanted = {
+        directory / f"{name}.json": one for name, one in made.items() if board in (None, name[len("whystall-") :])
+    }
+    for path, one in wanted.items():  # all of them before a line is said: who reads the lines may have left, as `head`
+        write_file(path, board_text(one))
+    click.echo("".join(f"{path}\n" for path in wanted), nl=False)
     return 0
 
 

@@ -62,9 +62,13 @@ def init(
     same = {place for place, text in made.items() if _holds(folder / place, text)}
     if not force and not dry_run:
         _refuse_to_overwrite([folder / place for place in made if place not in same and (folder / place).exists()])
-    for place, text in made.items():
-        if place not in same and not dry_run:
-            write_file(folder / place, text)
+    wanted = {} if dry_run else {place: text for place, text in made.items() if place not in same}
+    for (
+        place,
+        text,
+    ) in wanted.items():  # all of them before a line is said: who reads the lines may have left, as `head`
+        write_file(folder / place, text)
+    for place in made:
         told = _SAME if place in same else _WOULD if dry_run else _WROTE
         click.echo(told.format(place=folder / place).in_(tongue))
     if "whystall.toml" in made and not dry_run:

@@ -87,8 +87,8 @@ COMPARED = (
         "ratio",
         1.0,
         Text(
-            "prompts are {now:.0f} tokens long, {times:~2} times the baseline's",
-            "提示长 {now:.0f} 个 token，是基线的 {times:~2} 倍",
+            "prompts are {now:.0f} tokens long, {times:as the baseline's|# times the baseline's}",
+            "提示长 {now:.0f} 个 token，{times:与基线相同|是基线的 # 倍}",
         ),
     ),
     Compared(
@@ -96,8 +96,8 @@ COMPARED = (
         "ratio",
         1.0,
         Text(
-            "outputs are {now:.0f} tokens long, {times:~2} times the baseline's",
-            "输出长 {now:.0f} 个 token，是基线的 {times:~2} 倍",
+            "outputs are {now:.0f} tokens long, {times:as the baseline's|# times the baseline's}",
+            "输出长 {now:.0f} 个 token，{times:与基线相同|是基线的 # 倍}",
         ),
     ),
     Compared(
@@ -105,8 +105,8 @@ COMPARED = (
         "ratio",
         1.0,
         Text(
-            "{now:~3} requests get their first token in a second, {times:~2} times the baseline's",
-            "每秒 {now:~3} 个请求得到首 token，是基线的 {times:~2} 倍",
+            "{now:~3} requests get their first token in a second, {times:as the baseline's|# times the baseline's}",
+            "每秒 {now:~3} 个请求得到首 token，{times:与基线相同|是基线的 # 倍}",
         ),
     ),
 )

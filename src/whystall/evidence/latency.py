@@ -130,7 +130,7 @@ def _tail(scene: Scene) -> Iterator[Evidence]:
     frozen = count_above(histogram, 1.0, scene.inside)
     finished = max(float(np.nansum(scene.state.finished[scene.inside])), 1.0)
     text = Text(
-        "{frozen:.0f} tokens came over a second after the one before, {each:~2} for each finished request",
+        "{frozen:one token|# tokens} came over a second after the one before, {each:~2} for each finished request",
         "{frozen:.0f} 个 token 距前一个超过 1 秒，每个完成的请求 {each:~2} 个",
     )
     each = frozen / finished

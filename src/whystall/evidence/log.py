@@ -62,8 +62,8 @@ def _profiler(scene: Scene) -> Iterator[Evidence]:
     ]
     overlaps = any(first - _NEAR_S <= end and start <= last + _NEAR_S for start, end in stalls)
     text = Text(
-        "the log shows a profiler window from {first:.0f} to {last:.0f} s{when}",
-        "日志显示分析器窗口位于 {first:.0f} 至 {last:.0f} 秒{when}",
+        "the log shows a profiler window from {first:.0f} to {last:span}{when}",
+        "日志显示分析器窗口位于 {first:.0f} 至 {last:span}{when}",
     )
     when = Text(", around the standstill", "，正值停顿期间") if overlaps else Text("", "")
     onset = scene.onset_at(first)

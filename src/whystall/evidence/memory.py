@@ -155,7 +155,7 @@ def _killed(scene: Scene) -> Iterator[Evidence]:
     text = Text("the log tells of no process that the kernel killed", "日志中没有被内核杀死的进程")
     if found:
         text = Text(
-            "the kernel killed a process for memory (exit code -9), {n} lines",
+            "the kernel killed a process for memory (exit code -9), {n:one line|# lines}",
             "内核因内存杀死了进程（退出码 -9），{n} 行",
         ).format(n=len(found))
     times = [e.t - scene.state.start for e in found if e.t is not None]

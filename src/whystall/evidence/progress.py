@@ -35,8 +35,8 @@ def progress(scene: Scene) -> Iterator[Evidence]:
     longest = max(stretches, key=lambda r: float(state.dt[r[0] : r[1]].sum()))
     seconds = float(state.dt[longest[0] : longest[1]].sum())
     text = Text(
-        "no step, token or admission for {seconds:.0f} s with {running:.0f} requests in flight, then on as before",
-        "{running:.0f} 个请求在途时有 {seconds:.0f} 秒没有任何步、token 或准入，随后恢复",
+        "no step, token or admission for {seconds:span} with {running:.0f} requests in flight, then on as before",
+        "{running:.0f} 个请求在途时有 {seconds:span}没有任何步、token 或准入，随后恢复",
     )
     running = float(np.nan_to_num(state.running_start[longest[0]]) + np.nan_to_num(state.waiting_start[longest[0]]))
     onset = _onset(scene, longest[0])
@@ -54,8 +54,8 @@ def _between_scrapes(scene: Scene) -> Evidence:
     lower = np.concatenate(([0.0], state.itl.bounds))
     seconds = float(lower[np.flatnonzero(np.nan_to_num(state.itl.counts[first]) > 0)[-1]])
     text = Text(
-        "most running requests waited over {seconds:.1f} s for one token: a standstill between two scrapes",
-        "多数运行中的请求为一个 token 等待超过 {seconds:.1f} 秒：两次采样之间发生了停顿",
+        "most running requests waited over {seconds:span} for one token: a standstill between two scrapes",
+        "多数运行中的请求为一个 token 等待超过 {seconds:span}：两次采样之间发生了停顿",
     )
     onset = _onset(scene, first)
     words = text.format(seconds=seconds)
@@ -69,8 +69,8 @@ def _frozen(scene: Scene, last: tuple[int, int]) -> Evidence | None:
     if last[1] < len(state.dt) or seconds < level("hang_min"):
         return None
     text = Text(
-        "counters have been flat for {seconds:.0f} s with {running:.0f} requests in flight, and still are{health}",
-        "{running:.0f} 个请求在途，计数器已停滞 {seconds:.0f} 秒且仍未恢复{health}",
+        "counters have been flat for {seconds:span} with {running:.0f} requests in flight, and still are{health}",
+        "{running:.0f} 个请求在途，计数器已停滞 {seconds:span}且仍未恢复{health}",
     )
     health = Text("; /health answers 200", "；/health 返回 200") if state.health_ok else Text("", "")
     running = float(np.nan_to_num(state.running_end[-1]) + np.nan_to_num(state.waiting_end[-1]))

@@ -60,7 +60,7 @@ def _waiting(scene: Scene, state: GpuState) -> Iterator[Evidence]:
     fell = 1 - quotient(power, past)
     text = Text(
         "the GPUs are in use {use:.0%} of the time and draw {power:.0f} W, {past:.0f} W before; "
-        "{tokens:~2} times the prompt tokens are computed",
+        "{tokens:as many prompt tokens are|# times the prompt tokens are} computed",
         "GPU 有 {use:.0%} 的时间在用，功率 {power:.0f} W，此前 {past:.0f} W；计算的提示 token 为此前的 {tokens:~2} 倍",
     )
     strength = ramp(fell, level("power_fell") / 3, level("power_fell")) if use > level("stepping") else -0.5

@@ -185,14 +185,14 @@ def _pauses(scene: Scene) -> Iterator[Evidence]:
     running = max(scene.mean(np.fmax(scene.state.running_start, scene.state.running_end)), 1.0)
     times = float(counts[long].sum()) / running
     text = Text(
-        "{share:.0%} of the time lost between tokens lies in {times:.0f} pauses of over {long:~2} s that prompts do not "
-        "explain; the median gap is {median:~2} ms",
-        "token 间损失时间的 {share:.0%} 落在 {times:.0f} 次超过 {long:~2} 秒、提示无法解释的停顿中；"
+        "{share:.0%} of the time lost between tokens lies in {times:one pause|# pauses} of over {long:span} that prompts "
+        "do not explain; the median gap is {median:~2} ms",
+        "token 间损失时间的 {share:.0%} 落在 {times:.0f} 次超过 {long:span}、提示无法解释的停顿中；"
         "间隔中位数 {median:~2} 毫秒",
     )
     none = Text(
-        "every gap between tokens is longer: pauses of over {long:~2} s make {share:.0%} of the lost time",
-        "每个 token 间隔都变长：超过 {long:~2} 秒的停顿只占损失时间的 {share:.0%}",
+        "every gap between tokens is longer: pauses of over {long:span} make {share:.0%} of the lost time",
+        "每个 token 间隔都变长：超过 {long:span}的停顿只占损失时间的 {share:.0%}",
     )
     strength = ramp(share, level("pause_share") / 2, 1.5 * level("pause_share"))
     values = {"share": share, "times": times, "long": long_s, "median": 5e2 * (lower[half] + upper[half])}

@@ -118,7 +118,7 @@ def _preemptions(scene: Scene) -> Iterator[Evidence]:
     rate = scene.rate(scene.state.preemptions)
     if not math.isfinite(rate):
         return
-    text = Text("{rate:~2} preemptions a second", "每秒 {rate:~2} 次抢占")
+    text = Text("{rate:one preemption|# preemptions} a second", "每秒 {rate:~2} 次抢占")
     text = text if rate > 0 else Text("no preemptions", "没有抢占")
     # log1p(20 rate): one preemption in twenty seconds is noise, one in a second thrash (method 2.1).
     strength = min(1.5, math.log1p(20 * rate) / math.log1p(20)) if rate > 0 else -0.5
@@ -341,7 +341,7 @@ def _refusals(scene: Scene) -> Iterator[Evidence]:
     if np.isfinite(state.rejections).any():
         share = refused / max(refused + finished, 1.0)
         text = Text(
-            "the server refused {refused:.0f} requests, {share:.0%} of those it answered, by its queue limit",
+            "the server refused {refused:one request|# requests}, {share:.0%} of those it answered, by its queue limit",
             "服务器因队列上限拒绝了 {refused:.0f} 个请求，占已答复的 {share:.0%}",
         )
         text = (

@@ -49,7 +49,7 @@ def _changed(scene: Scene, changed: list[SettingShift]) -> Evidence:
     at = max(shift.t for shift in changed) - state.start
     named = ", ".join(f"{s.name} {s.before or 'unset'} → {s.after or 'unset'}" for s in changed[:_MOST_NAMED])
     more = len(changed) - _MOST_NAMED
-    text = Text("a restart at {at:.0f} s changed {named}{more}", "{at:.0f} 秒处的重启改变了 {named}{more}").format(
+    text = Text("a restart at {at:span} changed {named}{more}", "{at:span}处的重启改变了 {named}{more}").format(
         at=at, named=named, more=Text(f" and {more} more", f" 等另外 {more} 项") if more > 0 else Text("", "")
     )
     strength = _blame(scene, at)

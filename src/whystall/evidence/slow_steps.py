@@ -46,7 +46,7 @@ def _graph_gap(scene: Scene) -> Iterator[Evidence]:
         return
     tokens = running * (1 + _drafts(configuration))
     text = Text(
-        "a decode step holds {tokens:.0f} tokens and the largest CUDA graph {largest:.0f}",
+        "a decode step holds {tokens:one token|# tokens} and the largest CUDA graph {largest:.0f}",
         "每个解码步有 {tokens:.0f} 个 token，而最大的 CUDA graph 为 {largest:.0f}",
     )
     strength = ramp(tokens / largest, 1.0, 1.25)

@@ -56,8 +56,8 @@ def _version(scene: Scene) -> Iterator[Evidence]:
         return
     t, old, new = changes[-1]
     text = Text(
-        "the server came back as version {new} at {t:.0f} s, {old} before",
-        "服务器在 {t:.0f} 秒以版本 {new} 重启，此前为 {old}",
+        "the server came back as version {new} at {t:span}, {old} before",
+        "服务器在 {t:span}以版本 {new} 重启，此前为 {old}",
     )
     gone = next((s.begin for s in silences(scene.state) if s.begin - _SOON_S <= t <= s.end + _SOON_S), t)
     near = gone - _SOON_S <= _begins(scene) <= t + _SOON_S  # the time away for the restart is part of it
@@ -80,7 +80,7 @@ def _young(scene: Scene) -> Iterator[Evidence]:
         return
     since = [t for t in scene.state.restarts if t <= _begins(scene)]
     age = _begins(scene) - since[-1] if since else age + _begins(scene)
-    text = Text("the server had started {age:.0f} s before", "服务器在此前 {age:.0f} 秒启动")
+    text = Text("the server had started {age:span} before", "服务器在此前 {age:span}启动")
     strength = ramp(age, 2 * level("warm_up"), level("warm_up"))
     yield scene.evidence("server.young", age, "s", strength, text.format(age=age))
 
@@ -103,8 +103,8 @@ def _settles(scene: Scene) -> Iterator[Evidence]:
         return
     share = float(lost[early].sum() / lost.sum())
     text = Text(
-        "{share:.0%} of the time lost lies in the first half of the {n:.0f} s since it began",
-        "损失时间的 {share:.0%} 落在开始后 {n:.0f} 秒的前半段",
+        "{share:.0%} of the time lost lies in the first half of the {n:span} since it began",
+        "损失时间的 {share:.0%} 落在开始后 {n:span}的前半段",
     )
     long = state.seconds - first >= level("settle_min")
     tells = long and not scene.before.any() and len(runs(lost > 0.1 * lost.max())) >= level("settle_times")

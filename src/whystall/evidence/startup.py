@@ -80,7 +80,7 @@ def _fresh(scene: Scene) -> Iterator[Evidence]:
     )
     if served > 0:
         text = Text(
-            "at its first page the engine had served {n:.0f} tokens: it had been running before",
+            "at its first page the engine had served {n:one token|# tokens}: it had been running before",
             "首个指标页面时引擎已生成 {n:.0f} 个 token：此前就在运行",
         ).format(n=served)
     yield scene.evidence("startup.fresh", served, "tokens", -1.0 if served > 0 else 1.0, text)

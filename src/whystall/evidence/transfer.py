@@ -55,7 +55,7 @@ def _fetching(scene: Scene, parts: Subsystems) -> Iterator[Evidence]:
         return
     share = fetching / held
     text = Text(
-        "{fetching:~2} requests, {share:.0%} of those inside, wait for their KV cache from another server",
+        "{fetching:one request|# requests}, {share:.0%} of those inside, wait for their KV cache from another server",
         "{fetching:~2} 个请求（占在内请求的 {share:.0%}）在等待来自另一服务器的 KV 缓存",
     ).format(fetching=fetching, share=share)
     yield scene.evidence("transfer.fetching", share, "ratio", _for(ramp(share, 0.1, level("binds_share"))), text)
@@ -83,7 +83,7 @@ def _failures(scene: Scene, parts: Subsystems) -> Iterator[Evidence]:
     tried = failed + float(np.nansum(parts.transfers[scene.inside]))
     share = failed / tried if tried > 0 else 0.0
     text = Text(
-        "{failed:.0f} KV transfers failed or expired, {share:.1%} of all",
+        "{failed:one KV transfer|# KV transfers} failed or expired, {share:.1%} of all",
         "{failed:.0f} 次 KV 传输失败或过期，占全部的 {share:.1%}",
     ).format(failed=failed, share=share)
     strength = _for(ramp(share, level("felt_errors") / 2, 5 * level("felt_errors")) if failed > 0 else -0.3)

@@ -26,7 +26,7 @@ def _uncounted_queue(scene: Scene) -> Text | None:
     if not (queue_delay(state)[scene.inside] > 0).any():
         return None
     text = Text(
-        "{n:.0f} requests wait on average, and nothing counts how fast they are admitted",
+        "{n:one request waits|# requests wait} on average, and nothing counts how fast they are admitted",
         "平均有 {n:.0f} 个请求在等待，而没有数据说明准入速度",
     )
     return text.format(n=scene.mean(state.waiting_end))

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from whystall.model.text import Text, plain
+from whystall.model.duration import plain, spoken
+from whystall.model.text import Text
 
 
 def span(seconds: float) -> Text:
-    """A length of time to two digits, in the unit that a person would use: "31 s", "68 ms", "17 µs"."""
-    if seconds >= 1 or seconds == 0:
-        return Text(f"{plain(seconds, 2)} s", f"{plain(seconds, 2)} 秒")
-    if seconds >= 1e-3:
-        return Text(f"{plain(1e3 * seconds, 2)} ms", f"{plain(1e3 * seconds, 2)} 毫秒")
-    return Text(f"{plain(1e6 * seconds, 2)} µs", f"{plain(1e6 * seconds, 2)} 微秒")
+    """A length of time to two digits, in the unit that a person would use: "31 s", "68 ms", "17 µs", "19.5 min"."""
+    return Text(spoken(seconds, "en"), spoken(seconds, "zh"))
 
 
 def size(count: float) -> Text:

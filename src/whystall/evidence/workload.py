@@ -39,8 +39,8 @@ def _longer_prompts(scene: Scene) -> Iterator[Evidence]:
     past = scene.ratio(state.prompt_tokens, state.first_tokens, scene.before) if scene.before.any() else math.nan
     before = scene.before_or("baseline.prompts", past)
     text = Text(
-        "prompts are {after:.0f} tokens long, {times:~2} times those before",
-        "提示长 {after:.0f} 个 token，是此前的 {times:~2} 倍",
+        "prompts are {after:.0f} tokens long, {times:as before|# times those before}",
+        "提示长 {after:.0f} 个 token，{times:与此前相同|是此前的 # 倍}",
     )
     pair = (state.prompt_tokens, state.first_tokens)
     yield from _shift(scene, "prompts.longer", before, scene.prompt_tokens, text, pair)
@@ -52,8 +52,8 @@ def _longer_outputs(scene: Scene) -> Iterator[Evidence]:
     before = scene.before_or("baseline.outputs", past)
     after = mean_of(state.output_length, scene.inside)
     text = Text(
-        "outputs are {after:.0f} tokens long, {times:~2} times those before",
-        "输出长 {after:.0f} 个 token，是此前的 {times:~2} 倍",
+        "outputs are {after:.0f} tokens long, {times:as before|# times those before}",
+        "输出长 {after:.0f} 个 token，{times:与此前相同|是此前的 # 倍}",
     )
     pair = (state.output_length.sum, state.output_length.count)
     yield from _shift(scene, "outputs.longer", before, after, text, pair)
@@ -64,8 +64,8 @@ def _more_requests(scene: Scene) -> Iterator[Evidence]:
     past = scene.rate(arrived, scene.before) if scene.before.any() else math.nan
     before = scene.before_or("baseline.requests", past)
     text = Text(
-        "{after:~3} requests arrive a second, {times:~2} times those before",
-        "每秒到达 {after:~3} 个请求，是此前的 {times:~2} 倍",
+        "{after:~3} requests arrive a second, {times:as before|# times those before}",
+        "每秒到达 {after:~3} 个请求，{times:与此前相同|是此前的 # 倍}",
     )
     # Arrivals of a closed loop come in waves, in which a change point would be chance: the incident's onset stands for it.
     yield from _shift(scene, "requests.more", before, scene.rate(arrived), text, scene.focus.onset)
@@ -85,8 +85,8 @@ def _more_work_came(scene: Scene) -> Iterator[Evidence]:
     if not times > 0:
         return
     text = Text(
-        "{times:~2} times the work of before arrives: {more:~2} times as many requests",
-        "到达的工作量是此前的 {times:~2} 倍：请求数为 {more:~2} 倍",
+        "{times:as much work as before|# times the work of before} arrives: {more:as many requests|# times as many requests}",
+        "到达的工作量{times:与此前相同|是此前的 # 倍}：请求数{more:相同|为 # 倍}",
     )
     # One-sided: more work is what many causes bring, no more of it is what only a slower server explains.
     strength = min(ramp(math.log(times), math.log(level("shift")) / 2, math.log(level("shift"))), 0.3)
@@ -110,8 +110,8 @@ def _surge(scene: Scene) -> Iterator[Evidence]:
         return
     times = came / usual
     text = Text(
-        "{came:.0f} requests came within {seconds:.0f} s of the onset, {times:~2} times the usual",
-        "起点前后 {seconds:.0f} 秒内到达 {came:.0f} 个请求，是平常的 {times:~2} 倍",
+        "{came:one request|# requests} came within {seconds:span} of the onset, {times:as usual|# times the usual}",
+        "起点前后 {seconds:span}内到达 {came:.0f} 个请求，{times:与平常相同|是平常的 # 倍}",
     )
     # Poisson counts wander by their square root: three of those above the usual is no chance.
     sure = (came - usual) / math.sqrt(max(usual, 1.0))
@@ -217,8 +217,8 @@ def _giants(scene: Scene) -> Iterator[Evidence]:
         return
     times, pool = low / median, _pool_tokens(scene)
     text = Text(
-        "the longest prompts have over {top:.0f} tokens, {times:~2} times the median one{fills}",
-        "最长的提示超过 {top:.0f} 个 token，是中位数的 {times:~2} 倍{fills}",
+        "the longest prompts have over {top:.0f} tokens, {times:as many as the median one|# times the median one}{fills}",
+        "最长的提示超过 {top:.0f} 个 token，{times:与中位数相同|是中位数的 # 倍}{fills}",
     )
     fills = Text(" and {share:.0%} of the KV pool", "，占 KV 池的 {share:.0%}").format(share=low / pool)
     long = ramp(times, level("giant") / 2, level("giant"))
@@ -261,7 +261,7 @@ def _demand(scene: Scene) -> Iterator[Evidence]:
     if not (math.isfinite(running) and math.isfinite(waiting)):
         return
     text = Text(
-        "{running:~2} requests run and {waiting:~2} wait on average",
+        "{running:one request runs|# requests run} and {waiting:~2} wait on average",
         "平均运行 {running:~2} 个请求，等待 {waiting:~2} 个",
     )
     strength = ramp(running, 2 * level("idle_running"), level("idle_running") / 2) if waiting < 0.5 else -1.5
@@ -280,7 +280,7 @@ def _closed_loop(scene: Scene) -> Iterator[Evidence]:
     share = float((held >= pool - 0.5).mean())
     waiting = scene.mean(state.waiting_end)
     text = Text(
-        "at most {pool:.0f} requests are in flight, in {share:.0%} of the scrapes; {waiting:~2} wait on average",
+        "at most {pool:one request is|# requests are} in flight, in {share:.0%} of the scrapes; {waiting:~2} wait on average",
         "在途请求最多 {pool:.0f} 个，占采样的 {share:.0%}；平均等待 {waiting:~2} 个",
     )
     strength = ramp(share, 0.3, 0.6) if waiting < 0.5 and not scene.focus.hurts else -1.0

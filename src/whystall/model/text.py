@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import math
+import re
 import string
 from collections.abc import Callable
 from typing import Any
+
+from .duration import plain, spoken
 
 LANGUAGES = ("en", "zh")
 
@@ -28,9 +30,15 @@ class Text:
     def format(self, **values: Any) -> Text:
         """Both languages with the same values; a ``Text`` among the values is put in by language.
 
-        Beside Python's format specifications there is ``~2``: two significant digits, never an exponent.
+        Beside Python's format specifications, which group thousands here, there are
+
+        - ``~2``: two significant digits, never an exponent;
+        - ``span``: seconds in the unit that a person would use (:func:`~whystall.model.duration.spoken`);
+        - ``one line|# lines``: the first where the number reads as 1, else the second with the number for ``#``.
         """
-        en, zh = (_FORMATTER.vformat(t, (), _pick(values, lang)) for t, lang in ((self.en, "en"), (self.zh, "zh")))
+        en, zh = (
+            _FORMATTERS[lang].vformat(t, (), _pick(values, lang)) for t, lang in ((self.en, "en"), (self.zh, "zh"))
+        )
         return Text(en, zh)
 
     def __eq__(self, other: object) -> bool:
@@ -47,25 +55,25 @@ class Text:
 
 
 class _Formatter(string.Formatter):
-    """``str.format`` with the specification ``~N``, optionally after a sign: ``{slope:+~2}``."""
+    """``str.format`` with the specifications of :meth:`Text.format`; ``~N`` may follow a sign: ``{slope:+~2}``."""
+
+    def __init__(self, lang: str) -> None:
+        self._lang = lang
 
     def format_field(self, value: Any, format_spec: str) -> str:
+        if format_spec == "span":
+            return spoken(float(value), self._lang)
+        if "|" in format_spec:
+            one, many = format_spec.split("|")
+            return one if plain(float(value), 2) == "1" else many.replace("#", plain(float(value), 2))
         sign, tilde, digits = format_spec.partition("~")
-        if not tilde:
-            return str(format(value, format_spec))
-        return plain(float(value), int(digits), sign)
+        if tilde:
+            return plain(float(value), int(digits), sign)
+        return str(format(value, _GROUPED.sub(r"\1,\2", format_spec)))
 
 
-_FORMATTER = _Formatter()
-
-
-def plain(value: float, digits: int, sign: str = "") -> str:
-    """``value`` to ``digits`` significant digits without an exponent: 107 and not 1.1e+02, 0.000014 as 0."""
-    if not math.isfinite(value):
-        return str(value)
-    places = max(digits - 1 - math.floor(math.log10(abs(value))), 0) if value else 0
-    text = f"{value:{sign}.{min(places, 4)}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
+_GROUPED = re.compile(r"^([+ -]?)(\.\d+f)$")  # a fixed number of decimals: its thousands are grouped
+_FORMATTERS = {lang: _Formatter(lang) for lang in LANGUAGES}
 
 
 def _pick(values: dict[str, Any], lang: str) -> dict[str, Any]:

@@ -78,10 +78,12 @@ _IDLE_WHY = {
 def _spans(spans: SpanSummary) -> Text:
     phases = sorted(spans.phases, key=lambda phase: -phase.mean_ns)
     if not phases:
-        return Text("{n} requests without phases.", "{n} 个请求，没有阶段信息。").format(n=len(spans.requests))
+        return Text("{n:one request|# requests} without phases.", "{n} 个请求，没有阶段信息。").format(
+            n=len(spans.requests)
+        )
     total = sum(phase.mean_ns for phase in phases)
     text = Text(
-        "{n} requests spent {share:.0%} of their time in {phase}; the slowest grow most in {tail}.",
+        "{n:one request|# requests} spent {share:.0%} of their time in {phase}; the slowest grow most in {tail}.",
         "{n} 个请求有 {share:.0%} 的时间在 {phase}；最慢的请求主要慢在 {tail}。",
     )
     tail = PHASE_NAMES[spans.tail_phase] if spans.tail_phase else Text("no single phase", "没有单一阶段")
@@ -101,14 +103,15 @@ def _other(files: Sequence[FileReport]) -> Text:
         if file.counters is not None and file.counters.kernels:
             kernel = file.counters.kernels[0]
             return Text(
-                "{n} kernels; the longest, {name}, is bound by {bound}.", "{n} 个内核；最长的 {name} 受限于 {bound}。"
+                "{n:one kernel|# kernels}; the longest, {name}, is bound by {bound}.",
+                "{n} 个内核；最长的 {name} 受限于 {bound}。",
             ).format(n=len(file.counters.kernels), name=kernel.name[:60], bound=kernel.bound or "?")
         if file.tasks is not None:
             return file.tasks.text
         if file.iterations is not None:
             top_phase = max(file.iterations.phases, key=lambda row: row.seconds)
             return Text(
-                "{n} steps; {share:.0%} of their time in {phase} steps, {ms:.1f} ms each at the median.",
+                "{n:one step|# steps}; {share:.0%} of their time in {phase} steps, {ms:.1f} ms each at the median.",
                 "{n} 个步骤；{share:.0%} 的时间在 {phase} 步，中位数 {ms:.1f} 毫秒。",
             ).format(n=file.iterations.steps, share=top_phase.share, phase=top_phase.phase, ms=top_phase.p50_s * 1e3)
     return Text("Nothing to say of these files.", "这些文件没有可说的内容。")

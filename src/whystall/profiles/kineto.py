@@ -200,12 +200,12 @@ _LOST_HEAD = Text(
     "The header is not valid JSON: device and rank are unknown.", "文件头不是合法 JSON：设备与 rank 未知。"
 )
 _REPAIRED = Text(
-    "{n} events had invalid JSON (unescaped quotes, control characters or NaN) and were read after a repair.",
+    "{n:one event|# events} had invalid JSON (unescaped quotes, control characters or NaN), read after a repair.",
     "{n} 个事件的 JSON 不合法（未转义的引号、控制字符或 NaN），修复后已读取。",
 )
-_REJECTED = Text("{n} events could not be read and are missing.", "{n} 个事件无法读取，已缺失。")
+_REJECTED = Text("{n:one event|# events} could not be read: left out.", "{n} 个事件无法读取，已缺失。")
 _UNTIMED = Text(
-    "{n} events had no usable time or duration and are missing.", "{n} 个事件没有可用的时间或时长，已缺失。"
+    "{n:one event|# events} had no usable time or duration: left out.", "{n} 个事件没有可用的时间或时长，已缺失。"
 )
 _NO_GPU = Text(
     "No GPU events: the profiler recorded the CPU only (or CUPTI was taken by another tool such as DCGM or nsys).",

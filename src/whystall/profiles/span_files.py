@@ -304,5 +304,5 @@ def _kept(path: Path, spans: list[Span], lost: int) -> Found:
     return good, tuple(warnings)
 
 
-_LOST = Text("{n} documents could not be read and are missing.", "{n} 个文档无法读取，已缺失。")
-_UNTIMED = Text("{n} spans had no usable times and are missing.", "{n} 个 span 没有可用的时间，已缺失。")
+_LOST = Text("{n:one document|# documents} could not be read: left out.", "{n} 个文档无法读取，已缺失。")
+_UNTIMED = Text("{n:one span|# spans} had no usable times: left out.", "{n} 个 span 没有可用的时间，已缺失。")

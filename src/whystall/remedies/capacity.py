@@ -25,8 +25,8 @@ _REPLICA_RISK = Text(
     "需要更多 GPU；不考虑前缀的均衡会损失缓存命中",
 )
 _REFUSE_BUYS = Text(
-    "those who are let in wait about {wait:.0f} s at most; the rest hears at once",
-    "被接纳的请求最多约等 {wait:.0f} 秒；其余立即得到答复",
+    "those who are let in wait about {wait:span} at most; the rest hears at once",
+    "被接纳的请求最多约等 {wait:span}；其余立即得到答复",
 )
 _REFUSE_RISK = Text(
     "requests are refused with 503: clients must retry later or elsewhere",

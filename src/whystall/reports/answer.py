@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from whystall.model.diagnosis import Cause, Diagnosis, Onset, Remedy
-from whystall.model.text import plain
+from whystall.model.duration import plain
 
 from .figures import clock, duration
 from .outline import Answer

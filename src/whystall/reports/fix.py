@@ -56,8 +56,8 @@ _AND = Text(", ", "、")
 _NOT_PREDICTED = Text("not predicted: {why}", "未预测：{why}")
 _PREDICTED = Text("predicted: {effects}", "预测：{effects}")
 _PAIRS = Text(
-    "{verdict} after {pairs} pairs of blocks, {seconds:.0f} s of the server's time, under {load}",
-    "{pairs} 对区块后判定 {verdict}，占用服务器时间 {seconds:.0f} 秒，负载为 {load}",
+    "{verdict} after {pairs} pairs of blocks, {seconds:span} of the server's time, under {load}",
+    "{pairs} 对区块后判定 {verdict}，占用服务器时间 {seconds:span}，负载为 {load}",
 )
 _SHOWN = ("ttft_mean", "ttft_p95", "itl_mean", "itl_p95", "e2e_mean", "e2e_p95", "tokens_per_s", "errors")
 

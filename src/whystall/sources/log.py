@@ -192,6 +192,8 @@ def from_its_start(line: str) -> str:
 
 def _owned(line: str, clock: NaiveClock) -> _Raw:
     owner = vllm_log.PROCESS.match(line) if line[:1] == "(" else None
+    if owner and (inner := vllm_log.PROCESS.match(line, owner.end())):
+        owner = inner  # Ray puts its worker before the engine's own process
     rest = line[owner.end() :] if owner else line
     match = vllm_log.LINE.match(rest)
     raw = _Raw(match["text"], match["level"]) if match else _loose(rest)

@@ -1,5 +1,8 @@
 """``whystall init`` writes, says what it wrote, and never over a file that differs."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -51,3 +54,14 @@ def test_a_target_that_is_no_address_is_refused(tmp_path: Path):
 def test_a_target_that_is_no_address_is_not_written(target: str, tmp_path: Path) -> None:
     assert run(["init", str(tmp_path), "--target", target]) == 2
     assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("verb", [["init"], ["export", "grafana", "--directory"]])
+def test_everything_is_written_though_nobody_reads_what_is_said(verb: list[str], tmp_path: Path) -> None:
+    read, write = os.pipe()
+    os.close(read)  # as `| head` leaves it
+    argv = [sys.executable, "-m", "whystall", *verb, str(tmp_path / "unread")]
+    subprocess.run(argv, stdout=write, stderr=subprocess.PIPE, check=False, timeout=60)
+    os.close(write)
+    assert run([*verb, str(tmp_path / "read")]) == 0
+    assert tree(tmp_path / "unread") == tree(tmp_path / "read") != {}

@@ -33,6 +33,7 @@ from whystall.sources.log import read_events, read_iterations, read_log, read_st
         ("WARNING 11-30 01:00:26 scheduler.py:1057 Sequence", LogLine(START + 26, "WARNING", "", None, "Sequence")),
         ("(VllmWorker rank=1 pid=7) INFO 11-30 01:00:26 [a.py:1] x", LogLine(START + 26, "INFO", "VllmWorker", 7, "x")),
         ("(RayWorkerWrapper pid=7, ip=10.0.0.1) x", LogLine(None, "", "RayWorkerWrapper", 7, "x")),
+        ("(ServeReplica:app:LLM pid=7, ip=10.0.0.1) (EngineCore pid=8) x", LogLine(None, "", "EngineCore", 8, "x")),
         ("vllm-1  | INFO 11-30 01:00:26 [a.py:1] x", LogLine(START + 26, "INFO", "", None, "x")),
         (
             "pod-1 vllm (APIServer pid=7) INFO 11-30 01:00:26 [a.py:1] x",

@@ -47,8 +47,8 @@ CAUSE = CauseEntry(
     ),
     numbers=(
         Text(
-            "{queue_delay:~2} s wait, {arrivals_bursty:.0f} times as uneven as chance",
-            "等待 {queue_delay:~2} 秒，不均匀度为随机的 {arrivals_bursty:.0f} 倍",
+            "{queue_delay:span} wait, {arrivals_bursty:.0f} times as uneven as chance",
+            "等待 {queue_delay:span}，不均匀度为随机的 {arrivals_bursty:.0f} 倍",
         ),
     ),
     first_step=Text(

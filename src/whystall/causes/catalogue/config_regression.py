@@ -43,7 +43,7 @@ CAUSE = CauseEntry(
     ),
     numbers=(
         Text(
-            "{config_changed:.0f} settings differ since",
+            "{config_changed:one setting differs|# settings differ} since",
             "自那时起有 {config_changed:.0f} 项设置不同",
         ),
     ),

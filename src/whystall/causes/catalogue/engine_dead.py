@@ -45,8 +45,8 @@ CAUSE = CauseEntry(
     ),
     numbers=(
         Text(
-            "nothing answers since {progress_frozen:.0f} s",
-            "已 {progress_frozen:.0f} 秒没有响应",
+            "nothing answers since {progress_frozen:span}",
+            "已 {progress_frozen:span}没有响应",
         ),
         Text(
             "the log says so",

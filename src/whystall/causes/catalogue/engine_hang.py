@@ -44,8 +44,8 @@ CAUSE = CauseEntry(
     ),
     numbers=(
         Text(
-            "no progress for {progress_frozen:.0f} s",
-            "{progress_frozen:.0f} 秒没有进展",
+            "no progress for {progress_frozen:span}",
+            "{progress_frozen:span}没有进展",
         ),
     ),
     first_step=Text(

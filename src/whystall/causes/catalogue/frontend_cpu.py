@@ -57,8 +57,8 @@ CAUSE = CauseEntry(
     ),
     numbers=(
         Text(
-            "{front_residual:~2} s before the engine",
-            "进入引擎前耗去 {front_residual:~2} 秒",
+            "{front_residual:span} before the engine",
+            "进入引擎前耗去 {front_residual:span}",
         ),
     ),
     first_step=Text(

@@ -43,8 +43,8 @@ CAUSE = CauseEntry(
     ),
     numbers=(
         Text(
-            "{client_gap:~2} s held back",
-            "扣留 {client_gap:~2} 秒",
+            "{client_gap:span} held back",
+            "扣留 {client_gap:span}",
         ),
     ),
     first_step=Text(

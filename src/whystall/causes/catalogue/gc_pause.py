@@ -45,7 +45,7 @@ CAUSE = CauseEntry(
     ),
     numbers=(
         Text(
-            "{log_gc_pause:.0f} pauses in the log",
+            "{log_gc_pause:one pause|# pauses} in the log",
             "日志中 {log_gc_pause:.0f} 次停顿",
         ),
     ),

@@ -42,7 +42,7 @@ CAUSE = CauseEntry(
     ),
     numbers=(
         Text(
-            "{log_gpu_fault:.0f} Xid lines",
+            "{log_gpu_fault:one Xid line|# Xid lines}",
             "{log_gpu_fault:.0f} 条 Xid 记录",
         ),
     ),

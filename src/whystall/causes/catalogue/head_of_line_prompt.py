@@ -54,7 +54,7 @@ CAUSE = CauseEntry(
     ),
     numbers=(
         Text(
-            "{prompts_victims:.0f} others late for each",
+            "{prompts_victims:one other late|# others late} for each",
             "每个拖慢另外 {prompts_victims:.0f} 个",
         ),
     ),

@@ -46,7 +46,7 @@ CAUSE = CauseEntry(
     other_links=(shown_by_contrast("first_run"),),
     numbers=(
         Text(
-            "{log_jit_compile:.0f} compilations",
+            "{log_jit_compile:one compilation|# compilations}",
             "{log_jit_compile:.0f} 次编译",
         ),
         Text(

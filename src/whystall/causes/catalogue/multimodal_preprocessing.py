@@ -59,8 +59,8 @@ CAUSE = CauseEntry(
     other_links=(shown_by_contrast("multimodal"),),
     numbers=(
         Text(
-            "{front_residual:~2} s before the engine, {mm_computed:~2} items a request",
-            "进入引擎前耗去 {front_residual:~2} 秒，每请求 {mm_computed:~2} 项",
+            "{front_residual:span} before the engine, {mm_computed:~2} items a request",
+            "进入引擎前耗去 {front_residual:span}，每请求 {mm_computed:~2} 项",
         ),
         Text(
             "{contrast_multimodal:~2} times worse with it than without",

@@ -31,8 +31,8 @@ CAUSE = CauseEntry(
     links=(LATE_AT_THE_CLIENT,),
     numbers=(
         Text(
-            "{client_gap:~2} s between server and client",
-            "服务器与客户端之间 {client_gap:~2} 秒",
+            "{client_gap:span} between server and client",
+            "服务器与客户端之间 {client_gap:span}",
         ),
     ),
     first_step=Text(

@@ -56,8 +56,8 @@ CAUSE = CauseEntry(
     other_links=(shown_by_contrast("profiler"),),
     numbers=(
         Text(
-            "a standstill of {progress_stalled:.0f} s",
-            "停顿 {progress_stalled:.0f} 秒",
+            "a standstill of {progress_stalled:span}",
+            "停顿 {progress_stalled:span}",
         ),
         Text(
             "{contrast_profiler:~2} times worse with it than without",

@@ -43,7 +43,7 @@ CAUSE = CauseEntry(
     ),
     numbers=(
         Text(
-            "{log_out_of_memory:.0f} errors in the log",
+            "{log_out_of_memory:one error|# errors} in the log",
             "日志中 {log_out_of_memory:.0f} 次错误",
         ),
     ),

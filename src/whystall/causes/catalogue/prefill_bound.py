@@ -70,8 +70,8 @@ CAUSE = CauseEntry(
     ),
     numbers=(
         Text(
-            "{prefill_busy:.0%} busy, {queue_delay:~2} s wait",
-            "繁忙 {prefill_busy:.0%}，等待 {queue_delay:~2} 秒",
+            "{prefill_busy:.0%} busy, {queue_delay:span} wait",
+            "繁忙 {prefill_busy:.0%}，等待 {queue_delay:span}",
         ),
     ),
     first_step=Text(

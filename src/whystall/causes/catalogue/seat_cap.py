@@ -56,12 +56,12 @@ CAUSE = CauseEntry(
     ),
     numbers=(
         Text(
-            "{limit:.0f} of {limit:.0f} run, {queue_delay:~2} s wait",
-            "{limit:.0f} 个席位全满，等待 {queue_delay:~2} 秒",
+            "{limit:.0f} of {limit:.0f} run, {queue_delay:span} wait",
+            "{limit:.0f} 个席位全满，等待 {queue_delay:span}",
         ),
         Text(
-            "requests wait {queue_delay:~2} s",
-            "请求等待 {queue_delay:~2} 秒",
+            "requests wait {queue_delay:span}",
+            "请求等待 {queue_delay:span}",
         ),
     ),
     first_step=Text(

@@ -52,8 +52,8 @@ CAUSE = CauseEntry(
     ),
     numbers=(
         Text(
-            "{server_away:.0f} s without a page",
-            "{server_away:.0f} 秒没有指标页面",
+            "{server_away:span} without a page",
+            "{server_away:span}没有指标页面",
         ),
         Text(
             "the log says so",

@@ -63,8 +63,8 @@ CAUSE = CauseEntry(
     ),
     numbers=(
         Text(
-            "{budget_full:.0%} full at {limit:.0f}, {queue_delay:~2} s wait",
-            "{limit:.0f} 已用 {budget_full:.0%}，等待 {queue_delay:~2} 秒",
+            "{budget_full:.0%} full at {limit:.0f}, {queue_delay:span} wait",
+            "{limit:.0f} 已用 {budget_full:.0%}，等待 {queue_delay:span}",
         ),
     ),
     first_step=Text(

@@ -68,12 +68,12 @@ CAUSE = CauseEntry(
     ),
     numbers=(
         Text(
-            "{startup_loading:.0f} s of loading and compiling",
-            "加载与编译 {startup_loading:.0f} 秒",
+            "{startup_loading:span} of loading and compiling",
+            "加载与编译 {startup_loading:span}",
         ),
         Text(
-            "{server_away:.0f} s without a page",
-            "{server_away:.0f} 秒没有指标页面",
+            "{server_away:span} without a page",
+            "{server_away:span}没有指标页面",
         ),
     ),
     first_step=Text(

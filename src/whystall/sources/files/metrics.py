@@ -136,9 +136,10 @@ def _looked_at(name: str, chunks: Iterable[bytes]) -> Iterator[bytes]:
 def _nothing(path: Path, reading: _Reading) -> NotMetrics:
     hint = "Record again with: whystall record http://HOST:8000 -o FOLDER --for 60s"
     if reading.first_error is not None:
-        return NotMetrics(f"{path.name}: {reading.first_error.message}", reading.first_error.hint)
+        return NotMetrics(f"{path.name}: {reading.first_error.message}", hint)
     if reading.failed:
-        return NotMetrics(f"{path.name}: all {len(reading.failed)} scrapes failed, so there is nothing to read", hint)
+        said = f"all {len(reading.failed):,} scrapes failed, so there is nothing to read"
+        return NotMetrics(f"{path.name}: {said}; the first: {reading.failed[0][1].error}", hint)
     return NotMetrics(f"{path.name} holds no whole page", hint)
 
 

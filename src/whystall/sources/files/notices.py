@@ -13,38 +13,41 @@ _WORDS = {
     "damaged_gzip": Text(
         "{file} is damaged; what came before the damage was read", "{file} 已损坏，已读取损坏之前的内容"
     ),
-    "cut_page": Text("the last page of {file} is cut and was left out", "{file} 的最后一页不完整，已忽略"),
+    "cut_page": Text("a page at an end of {file} is cut and was left out", "{file} 首尾处有一页不完整，已忽略"),
     "bad_page": Text(
-        "{count} pages of {file} could not be read and count as lost scrapes; the first: {first}",
-        "{file} 中有 {count} 页无法读取，按抓取失败处理；第一处：{first}",
+        "{count:1 page|# pages} of {file} could not be read: lost as scrapes; the first: {first}",
+        "{file} 中有 {count:~6} 页无法读取，按抓取失败处理；第一处：{first}",
     ),
-    "failed_scrapes": Text("{count} of {total} scrapes failed", "{total} 次抓取中有 {count} 次失败"),
+    "failed_scrapes": Text(
+        "{count:~6} of {total:1 scrape|# scrapes} failed", "{total:~6} 次抓取中有 {count:~6} 次失败"
+    ),
     "duplicate_scrape": Text(
-        "{count} scrapes of {file} have the time of the one before; the later page was kept",
-        "{file} 中有 {count} 次抓取与前一次时间相同，保留了后一页",
+        "{count:1 scrape has|# scrapes have} the time of the one before in {file}; the later page was kept",
+        "{file} 中有 {count:~6} 次抓取与前一次时间相同，保留了后一页",
     ),
     "duplicate_series": Text(
-        "{count} samples of {file} stand twice on their page; the last one was kept",
-        "{file} 中有 {count} 个样本在同一页重复出现，保留了最后一个",
+        "{count:1 sample stands|# samples stand} twice on the page in {file}; the last one was kept",
+        "{file} 中有 {count:~6} 个样本在同一页重复出现，保留了最后一个",
     ),
     "nan_values": Text(
-        "{count} counter or histogram samples of {file} are NaN and count as not seen",
-        "{file} 中有 {count} 个计数器或直方图样本为 NaN，按未观测处理",
+        "{count:1 counter or histogram sample|# counter or histogram samples} of {file} read NaN: taken as not seen",
+        "{file} 中有 {count:~6} 个计数器或直方图样本为 NaN，按未观测处理",
     ),
     "negative_counter": Text(
-        "{count} counter samples of {file} are below zero or infinite, which no counter is; they count as not seen",
-        "{file} 中有 {count} 个计数器样本为负或无穷，不可能出现，按未观测处理",
+        "{count:1 counter sample|# counter samples} of {file} below zero or infinite, as none is: taken as not seen",
+        "{file} 中有 {count:~6} 个计数器样本为负或无穷，不可能出现，按未观测处理",
     ),
     "clock_step": Text(
-        "the collector's clock stepped back {count} times in {file}; later times were moved forward to follow on",
-        "{file} 中采集端时钟回拨 {count} 次，其后的时间已顺延",
+        "the collector's clock stepped back {count:1 time|# times} in {file}; later times were moved forward to follow on",
+        "{file} 中采集端时钟回拨 {count:~6} 次，其后的时间已顺延",
     ),
     "bad_lines": Text(
-        "{count} lines of {file} are not what they should be and were left out",
-        "{file} 中有 {count} 行格式不符，已忽略",
+        "{count:1 line|# lines} of {file} left out: not what such a line should be",
+        "{file} 中有 {count:~6} 行格式不符，已忽略",
     ),
     "not_utf8_log": Text(
-        "{file} is not all UTF-8; {count} characters were replaced", "{file} 含非 UTF-8 内容，已替换 {count} 个字符"
+        "{file} is not all UTF-8; {count:1 character was|# characters were} replaced",
+        "{file} 含非 UTF-8 内容，已替换 {count:~6} 个字符",
     ),
     "long_log": Text(
         "{file} is long; its first {head} MB and last {tail} MB were read",

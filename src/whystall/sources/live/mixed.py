@@ -17,6 +17,7 @@ import numpy as np
 from whystall.errors import MixedServers
 from whystall.model.recording import Floats, SeriesTable
 
+_LATEST_S = 253_402_300_799.0  # the end of year 9999: a page that is damaged may say anything
 _START = "process_start_time_seconds"
 _COUNTER_ENDS = ("_total", "_count", "_sum", "_bucket")
 _OWN = ("process_", "python_")
@@ -57,7 +58,7 @@ def find_mixed(table: SeriesTable) -> MixedPages | None:
 def _starts(table: SeriesTable) -> Floats:
     rows = [k for k, key in enumerate(table.keys) if key.name == _START and not key.labels]
     starts = table.values[rows[0]] if rows else np.zeros(0)
-    return np.asarray(starts[np.isfinite(starts)])
+    return np.asarray(starts[(starts > 0) & (starts <= _LATEST_S)])  # not NaN, either
 
 
 def _by_start(starts: Floats) -> MixedPages | None:

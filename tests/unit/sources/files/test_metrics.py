@@ -94,7 +94,7 @@ def test_a_clock_that_steps_back_rises(tmp_path):
     assert np.diff(found.metrics.times).tolist() == [1, 1, 1, 1, 1, 1, 2]
     assert found.metrics.failed[0].t == T0 + 7
     assert row(found, "vllm:num_requests_running").tolist() == [0, 1, 2, 3, 4, 5, 6, 8]
-    assert "1 times" in warned(found)["clock_step"].text.en
+    assert "back 1 time in" in warned(found)["clock_step"].text.en
 
 
 def test_scrapes_of_the_same_time_keep_the_later_page(tmp_path):

@@ -87,3 +87,10 @@ def test_two_real_servers_in_turn(shared: Path) -> None:
         mixed = find_mixed(each)
         assert mixed is not None
         assert mixed.turns >= length - 5
+
+
+@pytest.mark.parametrize("start", [1e308, -1796000000.0, float("inf"), float("nan")])
+def test_a_start_that_no_process_has_is_not_a_second_server(start: float) -> None:
+    pages = server(0, 100.0)
+    pages[7] = counter_page(70, start=start)
+    require_one_server(table(pages), "a damaged recording")
