@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import resource
 import signal
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -80,10 +81,12 @@ async def test_a_page_of_ten_thousand_series_is_read_like_any_other(tmp_path: Pa
         assert len(archive.table("huge", 0, 1e12).keys) > 10_000
 
 
-async def started(folder: Path, *more: str) -> asyncio.subprocess.Process:
+async def started(folder: Path, *more: str, most_bytes: int | None = None) -> asyncio.subprocess.Process:
+    """The command; with ``most_bytes`` no file of it can grow beyond, as on a disk that is full."""
     command = [sys.executable, "-m", "whystall", "watch", "--config", str(folder / "whystall.toml"), "--json", *more]
     environ = {**os.environ, "XDG_STATE_HOME": str(folder)}
-    return await asyncio.create_subprocess_exec(*command, env=environ, stdout=-1, stderr=-1)
+    bounded = most_bytes and (lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes)))
+    return await asyncio.create_subprocess_exec(*command, env=environ, stdout=-1, stderr=-1, preexec_fn=bounded)
 
 
 def configure(folder: Path, **targets: str) -> None:
@@ -123,7 +126,9 @@ async def test_killed_in_the_middle_it_goes_on_and_the_incident_is_the_same(tmp_
 async def test_a_signal_reads_the_configuration_again_and_a_wrong_one_changes_nothing(tmp_path: Path) -> None:
     configure(tmp_path, one="http://127.0.0.1:1")
     process = await started(tmp_path, "--log-format", "json", "--log-level", "info")
-    assert (await next_line(process))["incident"]["engine_id"] == "one"
+    dead = (await next_line(process))["incident"]
+    assert (dead["engine_id"], dead["kind"]) == ("one", "unreachable")
+    assert dead["headline"].startswith("No page: Unreachable: nothing answers at http://127.0.0.1:1")
     (tmp_path / "whystall.toml").write_text("nonsense = = 1")
     process.send_signal(signal.SIGHUP)
     await until_logged(process, "the old one stays")
@@ -132,6 +137,30 @@ async def test_a_signal_reads_the_configuration_again_and_a_wrong_one_changes_no
     assert (await next_line(process))["incident"]["engine_id"] == "two"
     process.send_signal(signal.SIGTERM)
     assert await process.wait() == 1  # they are open still
+
+
+async def test_on_a_full_disk_it_watches_on_in_memory_and_says_so(tmp_path: Path, free_port: Callable[[], int]) -> None:
+    port = free_port()
+    async with emulator(speed=10, rate=10.0, faults=("kv_capacity@150",)) as (url, _):
+        configure(tmp_path, prod=url)
+        more = ("--listen", f"127.0.0.1:{port}", "--log-format", "json")
+        process = await started(tmp_path, *more, most_bytes=200_000)
+        try:
+            await until_logged(process, "the store cannot be written; watching goes on in memory")
+            opened = (await next_line(process))["incident"]  # half a minute of the server's clock and more after that
+            async with aiohttp.ClientSession(f"http://127.0.0.1:{port}") as session:
+                ready = json.loads(await (await session.get("/readyz")).text())
+                store = json.loads(await (await session.get("/api/fleet?lang=zh")).text())["store"]
+        finally:
+            process.send_signal(signal.SIGTERM)
+            await process.wait()
+    assert (opened["engine_id"], opened["cause"]) == ("prod", "kv_capacity")
+    assert ready["ready"]
+    assert "cannot be written" in ready["store"] or "disk is full" in ready["store"]
+    assert store["held"] > 0
+    assert "无法" in store["error_text"]
+    with Archive.read(tmp_path / "whystall" / "watch.sqlite") as archive:  # what was there stays
+        assert len(archive.table("prod", 0, 1e12).times) > 0
 
 
 async def until_logged(process: asyncio.subprocess.Process, text: str) -> None:
