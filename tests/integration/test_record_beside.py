@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import sys
 import time
 from pathlib import Path
 
+from aiohttp import web
+
 from emulated import emulator
+from servers import http_server
 from whystall.sources.files.recording import read_recording
 
 KERNEL = "NVRM: Xid (PCI:0000:18:00): 79, pid=1234, name=python3, GPU has fallen off the bus.\n"
@@ -36,6 +40,27 @@ async def test_exporter_spans_and_kernel_are_in_the_folder(tmp_path: Path, free_
     assert [line.text for line in plain.log if line.process == "kernel"] == [KERNEL.strip()]
     assert [line.text for line in redacted.log if line.process == "kernel"] == ["NVRM: Xid (PCI:0000:18:00): 79"]
     assert {span.request_id for span in plain.spans}.isdisjoint(span.request_id for span in redacted.spans)
+
+
+async def test_round_trips_to_other_hosts_are_in_the_folder(tmp_path: Path, free_port) -> None:
+    async def healthz(request: web.Request) -> web.Response:
+        return web.json_response({"ok": request.path == "/healthz"})
+
+    async with emulator(speed=20, rate=20.0) as (url, _), http_server(healthz) as peer:
+        named = ["--peer", peer, "--peer", f"http://127.0.0.1:{free_port()}"]
+        for folder, more in (("plain", []), ("redacted", ["--redact"])):
+            code, told = await recorded(tmp_path / folder, url, "--for", "60s", *named, *more)
+            assert code == 0, told
+        code, told = await recorded(tmp_path / "wrong", url, "--peer", "nothing here", "--for", "5s")
+        assert (code, "Traceback" in told) == (2, False)
+    plain, redacted = read_recording(tmp_path / "plain").links, read_recording(tmp_path / "redacted").links
+    assert plain is not None
+    assert redacted is not None
+    assert plain.peer[0] == peer.removeprefix("http://")
+    assert plain.rtt_median_s[0] > 0
+    assert (plain.sent[1], plain.lost[1], math.isnan(plain.rtt_median_s[1])) == (5, 5, True)
+    assert not any("127.0.0.1" in name for name in redacted.peer)
+    assert len(set(redacted.peer)) == 2
 
 
 async def test_an_address_that_is_no_exporter_is_refused_by_name(tmp_path: Path) -> None:

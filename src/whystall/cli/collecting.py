@@ -82,7 +82,7 @@ def _tells_of_several(target: str) -> bool:
 def _require_none(reading: Reading) -> None:
     if reading.companions:
         raise UsageError(
-            "--dcgm, --node-exporter, --otlp-listen, --jaeger and --zipkin go with a server's own address",
+            "--dcgm, --node-exporter, --otlp-listen, --jaeger, --zipkin and --peer go with a server's own address",
             "a Prometheus and a Ray cluster tell of GPUs and hosts themselves; a recording has what was recorded",
         )
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import msgspec
@@ -13,6 +13,8 @@ import numpy as np
 from whystall.errors import UsageError
 from whystall.model.recording import InputWarning, Recording, SeriesTable, SpanRow
 from whystall.model.text import Text
+from whystall.service.links import Links, Probing, Round
+from whystall.service.pulse import Pulse
 from whystall.sources.hardware.columns import gpu_of, host_of, not_hardware
 from whystall.sources.hardware.dcgm import xid_lines
 from whystall.sources.live.access import Access
@@ -22,6 +24,8 @@ from whystall.sources.tracing.query import jaeger_spans, zipkin_spans
 from whystall.sources.tracing.receive import receive
 from whystall.sources.tracing.receiver import SpanBox
 
+PROBE_EVERY_S = 5.0  # a look is short
+Take = Callable[[Sequence[Round]], None]
 _NO_SPANS = Text(
     "no request span came to {listen} ({exports} exports, {refused} refused)",
     "{listen} 没有收到请求 span（{exports} 次上报，{refused} 次被拒绝）",
@@ -29,7 +33,8 @@ _NO_SPANS = Text(
 
 
 class Companions(msgspec.Struct, frozen=True):
-    """Addresses as they were given, "" where they were not. ``service`` is the name that the spans are kept under."""
+    """Addresses as they were given, "" where they were not. ``service`` is the name that the spans are kept under,
+    ``peers`` other daemons, to whose hosts round trips are measured."""
 
     dcgm: str = ""
     node_exporter: str = ""
@@ -37,9 +42,10 @@ class Companions(msgspec.Struct, frozen=True):
     jaeger: str = ""
     zipkin: str = ""
     service: str = "vllm"
+    peers: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
-        return any((self.dcgm, self.node_exporter, self.otlp_listen, self.jaeger, self.zipkin))
+        return any((self.dcgm, self.node_exporter, self.otlp_listen, self.jaeger, self.zipkin, self.peers))
 
 
 async def with_companions(
@@ -52,6 +58,7 @@ async def with_companions(
     box, plain = SpanBox(), Access(timeout_s=access.timeout_s)
     async with AsyncExitStack() as stack:
         await _listen(stack, beside.otlp_listen, box, looking)
+        links = await stack.enter_async_context(probing(beside.peers))
         named = [url for url in (beside.dcgm, beside.node_exporter) if url]
         pages = [asyncio.ensure_future(_exporter(url, plain, seconds, interval_s)) for url in named]
         try:
@@ -62,7 +69,22 @@ async def with_companions(
                 page.cancel()
             await asyncio.gather(*pages, return_exceptions=True)
     spans = (*box.spans(), *await _kept(recording, beside, access))
-    return _joined(recording, tables, spans, beside, box)
+    joined = _joined(recording, tables, spans, beside, box)
+    return msgspec.structs.replace(joined, links=links.columns(0.0))
+
+
+@asynccontextmanager
+async def probing(peers: Sequence[str], take: Take = lambda _rounds: None) -> AsyncIterator[Links]:
+    """Round trips to the hosts of other daemons while the block runs; ``take`` gets each time around as it is made."""
+    links, pulse = Links(), Pulse()
+    jobs = [asyncio.create_task(pulse.run())]
+    jobs.append(asyncio.create_task(Probing(peers, links, pulse, take, every_s=PROBE_EVERY_S).run()))
+    try:
+        yield links
+    finally:
+        for job in jobs:
+            job.cancel()
+        await asyncio.gather(*jobs, return_exceptions=True)
 
 
 async def _listen(stack: AsyncExitStack, listen: str, box: SpanBox, looking: Coroutine[Any, Any, Recording]) -> None:

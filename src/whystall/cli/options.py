@@ -96,6 +96,13 @@ COMPANIONS = (
     click.option("--jaeger", default="", metavar="URL", help="Ask this Jaeger for the window's spans."),
     click.option("--zipkin", default="", metavar="URL", help="Ask this Zipkin for the window's spans."),
     click.option("--kernel-log", type=_EXISTING, help="The host's kernel log: journalctl -k -o short-iso."),
+    click.option(
+        "--peer",
+        "peers",
+        multiple=True,
+        metavar="URL",
+        help="Another whystall daemon: round trips to its host. Repeat.",
+    ),
     click.option("--service", default="vllm", help="The service that the spans belong to [default: vllm]."),
 )
 READING = (FOR, INTERVAL, SLO, LOG, SERVER_ARGS, *ACCESS)

@@ -11,6 +11,7 @@ from whystall.errors import UsageError
 from whystall.model.duration import parse_duration
 from whystall.model.slo import Slo
 from whystall.sources.live.access import Access
+from whystall.sources.live.address import Address
 from whystall.trials.actuators.spec import ActuatorSpec
 
 from .companions import Companions
@@ -62,6 +63,7 @@ class Asked(msgspec.Struct, frozen=True):
     jaeger: str = ""
     zipkin: str = ""
     service: str = "vllm"
+    peers: tuple[str, ...] = ()
     kernel_log: Path | None = None
 
     def of(self, target: str) -> Reading:
@@ -100,6 +102,7 @@ class Asked(msgspec.Struct, frozen=True):
                 self.jaeger,
                 self.zipkin,
                 self.service,
+                _peers(self.peers),
             ),
             beside=entry.beside,
             timed=self.seconds is not None or self.interval_s is not None,
@@ -130,6 +133,13 @@ class Asked(msgspec.Struct, frozen=True):
 
 def _is_path(target: str) -> bool:
     return "://" not in target and (target.startswith(("/", ".", "~")) or Path(target).exists())
+
+
+def _peers(urls: tuple[str, ...]) -> tuple[str, ...]:
+    """The addresses of other daemons. Raises UsageError for one that is none."""
+    for url in urls:
+        Address.parse(url)
+    return urls
 
 
 def _interval(settings: Settings) -> float:

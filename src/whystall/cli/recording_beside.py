@@ -27,7 +27,7 @@ from whystall.sources.table import TableBuilder
 from whystall.sources.tracing.receive import receive
 from whystall.sources.tracing.receiver import SpanBox
 
-from .companions import Companions
+from .companions import Companions, probing
 
 _LEAST_S = 1.0  # exporters renew their figures every second at most
 
@@ -36,8 +36,11 @@ _LEAST_S = 1.0  # exporters renew their figures every second at most
 async def beside(
     sink: Sink, named: Companions, kernel_log: Path | None, interval_s: float, timeout_s: float
 ) -> AsyncIterator[None]:
-    """Into ``sink``, while the block runs, what exporters, spans and the kernel tell. Raises what the first page of an
-    exporter meets, and UsageError where no spans can be received or what is asked afterwards (Jaeger, Zipkin) is named."""
+    """Into ``sink``, while the block runs, what exporters, spans, other hosts and the kernel tell.
+
+    Raises what the first page of an exporter meets, and UsageError where no spans can be received or what is asked
+    afterwards (Jaeger, Zipkin) is named.
+    """
     if named.jaeger or named.zipkin:
         raise UsageError(
             "a recording does not ask Jaeger or Zipkin", "give them to whystall diagnose --jaeger, --zipkin"
@@ -46,6 +49,7 @@ async def beside(
     async with AsyncExitStack() as stack:
         if named.otlp_listen:
             await stack.enter_async_context(receive(named.otlp_listen, box))
+        await stack.enter_async_context(probing(named.peers, lambda rounds: sink.links([one.row() for one in rounds])))
         jobs = [
             await _begun(url, sink, Access(timeout_s=timeout_s), max(interval_s, _LEAST_S))
             for url in (named.dcgm, named.node_exporter)

@@ -20,7 +20,7 @@ from .guard import Guard, require_token
 from .http import Face, serving
 from .keeper import Keeper
 from .ledger import Ledger
-from .links import Probing
+from .links import KeptRounds, Probing
 from .log import Log
 from .notices.receiver import Receiver
 from .server import Watching
@@ -83,7 +83,7 @@ async def watch(
             if started is not None:
                 started(url)
         await stack.enter_async_context(_signals(stop, lambda: _reload(plan, watcher, log)))
-        probing = Probing(plan.settings.peers, watcher.links, watcher.lookout.pulse, keeper)
+        probing = Probing(plan.settings.peers, watcher.links, watcher.lookout.pulse, KeptRounds(keeper).take)
         sending = [asyncio.create_task(notice.run()) for notice in notices] + [asyncio.create_task(probing.run())]
         for notice in notices:  # whoever was told of an incident before a restart is told of its end
             notice.remember(watcher.ledger.open())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 import time
 from collections import deque
@@ -14,6 +15,7 @@ import numpy as np
 from whystall.errors import WhystallError
 from whystall.model.recording import LinkColumns, SeriesKey
 from whystall.sources.exposition import Page
+from whystall.sources.links import LinkRow, link_columns
 from whystall.sources.live.access import Access
 from whystall.sources.live.address import Address
 from whystall.sources.live.http import Session
@@ -40,6 +42,11 @@ class Round(NamedTuple):
     @property
     def lost(self) -> int:
         return self.sent - len(self.rtts)
+
+    def row(self) -> LinkRow:
+        """As a recording keeps it."""
+        low, median, high = (value if math.isfinite(value) else None for value in self.figures())
+        return LinkRow(round(self.t, 3), self.peer, low, median, high, self.sent, self.lost)
 
     def figures(self) -> tuple[float, float, float]:
         """Shortest, median and longest; NaN where none came back."""
@@ -71,13 +78,8 @@ class Links:
 
     def columns(self, start: float, host: str = "") -> LinkColumns | None:
         """The rounds from ``start`` on (unix seconds), to peers on ``host`` alone where one is given; None for none."""
-        rows = [one for one in self._rounds if one.t >= start and (not host or _host(one.peer) == host)]
-        if not rows:
-            return None
-        least, median, most = (np.array(column) for column in zip(*(one.figures() for one in rows), strict=True))
-        sent, lost = np.array([float(one.sent) for one in rows]), np.array([float(one.lost) for one in rows])
-        return LinkColumns(
-            np.array([one.t for one in rows]), tuple(one.peer for one in rows), least, median, most, sent, lost
+        return link_columns(
+            [one.row() for one in self._rounds if one.t >= start and (not host or _host(one.peer) == host)]
         )
 
 
@@ -93,26 +95,25 @@ class Probing:
         peers: Iterable[str],
         links: Links,
         pulse: Pulse,
-        keeper: Keeper | None = None,
+        take: Callable[[Sequence[Round]], None] = lambda _rounds: None,
         now: Callable[[], float] = time.time,
         every_s: float = EVERY_S,
         timeout_s: float = TIMEOUT_S,
     ) -> None:
+        """``take`` gets the rounds of each time around, one a peer that could be judged."""
         self._peers = [Address.parse(peer) for peer in list(peers)[:MOST_PEERS]]
         self._links = links
         self._pulse = pulse
-        self._keeper = keeper
+        self._take = take
         self._now = now
         self._every_s = every_s
         self._timeout_s = timeout_s
-        self._keys: list[SeriesKey] = []
-        self._place: dict[SeriesKey, int] = {}
 
     async def run(self) -> None:
         """Probe until cancelled, one peer after the other so that none is in the way of another."""
         while self._peers:
             rounds = [one for peer in self._peers if (one := await self.once(peer)) is not None]
-            self._keep(rounds)
+            self._take(rounds)
             await asyncio.sleep(self._every_s * random.uniform(0.9, 1.1))
 
     async def once(self, peer: Address) -> Round | None:
@@ -130,7 +131,17 @@ class Probing:
         self._links.add(one)
         return one
 
-    def _keep(self, rounds: Sequence[Round]) -> None:
+
+class KeptRounds:
+    """Rounds into the store, beside the targets."""
+
+    def __init__(self, keeper: Keeper | None) -> None:
+        self._keeper = keeper
+        self._keys: list[SeriesKey] = []
+        self._place: dict[SeriesKey, int] = {}
+
+    def take(self, rounds: Sequence[Round]) -> None:
+        """Keep what came back; nothing where there is no store."""
         if self._keeper is None or not rounds:
             return
         samples = [(self._id(key), value) for one in rounds for key, value in series(one) if np.isfinite(value)]

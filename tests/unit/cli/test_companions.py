@@ -42,6 +42,17 @@ async def test_gpu_and_host_from_exporters_without_the_servers_token():
     assert not any("Authorization" in headers for headers in seen)
 
 
+async def test_round_trips_to_the_hosts_of_other_daemons():
+    async def healthz(request):
+        return web.json_response({"ok": True}, status=200 if request.path == "/healthz" else 404)
+
+    async with http_server(pages(counter_page(1))) as base, http_server(healthz) as peer:
+        found = await looked(base, Companions(peers=(peer,)))
+    assert found.links is not None
+    assert set(found.links.peer) == {peer.removeprefix("http://")}
+    assert found.links.lost.sum() == 0
+
+
 async def test_spans_that_come_meanwhile(free_port):
     port = free_port()
     span = {"name": "llm_request", "startTimeUnixNano": str(10**18), "endTimeUnixNano": str(10**18 + 10**9)}

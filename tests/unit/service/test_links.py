@@ -16,7 +16,7 @@ from whystall.cli.settings import load_settings
 from whystall.errors import UsageError
 from whystall.service.keeper import Keeper
 from whystall.service.ledger import Ledger
-from whystall.service.links import KEPT_S, MOST_PEERS, PROBES, STORED_AS, Links, Probing, Round
+from whystall.service.links import KEPT_S, MOST_PEERS, PROBES, STORED_AS, KeptRounds, Links, Probing, Round
 from whystall.service.links_view import links_view
 from whystall.service.log import Log
 from whystall.service.own_metrics import page
@@ -154,7 +154,7 @@ async def test_rounds_are_kept_and_exported(tmp_path: Path):
     add = keeper.add
     keeper.add = lambda *what: (add(*what), kept.set())  # type: ignore[method-assign, assignment]
     async with http_server(peer.handler) as url:
-        probing = Probing([url], watcher.links, watcher.lookout.pulse, keeper, now=lambda: 1000.0)
+        probing = Probing([url], watcher.links, watcher.lookout.pulse, KeptRounds(keeper).take, now=lambda: 1000.0)
         task = asyncio.create_task(probing.run())
         await asyncio.wait_for(kept.wait(), 20)
         task.cancel()

@@ -18,6 +18,7 @@ from whystall.sources.client import RequestRow, client_columns
 from whystall.sources.dialects import quantity
 from whystall.sources.gpu import GpuRow, gpu_columns
 from whystall.sources.host import HostRow, host_columns
+from whystall.sources.links import LinkRow, link_columns
 from whystall.sources.log import read_dated_log
 from whystall.sources.log_clock import LogAnchor
 from whystall.sources.spans import ExportRow, request_spans
@@ -63,6 +64,7 @@ def read_recording(path: Path) -> Recording:
         models=folder.text("models.json"),
         argv=argv_of(folder.text("argv.json")),
         health=tuple(folder.rows("health.jsonl", Health)),
+        links=link_columns([row for row in folder.rows("links.jsonl", LinkRow) if math.isfinite(row.t)]),
         warnings=tuple(folder.warnings),
     )
 

@@ -8,9 +8,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 
+import msgspec
+
 from whystall.errors import UsageError
 from whystall.model.recording import Health, LogLine, SpanRow
 from whystall.sources.files.kernel_log import bare
+from whystall.sources.links import LinkRow
 from whystall.sources.spans import span_export
 
 from .facts import ServerFacts
@@ -25,6 +28,7 @@ FILES = (
     "server.log.gz",
     "kernel.log.gz",
     "spans.jsonl.gz",
+    "links.jsonl.gz",
     "health.jsonl.gz",
     "server_info.json",
     "version.json",
@@ -89,6 +93,11 @@ class Recorder(Sink):
         """Request spans as an OTLP export, a line a call."""
         kept = [self._redactor.span(row) for row in rows] if self._redactor else rows
         self._rows("spans.jsonl.gz", [span_export(kept)] if kept else [])
+
+    def links(self, rows: list[LinkRow]) -> None:
+        """Rounds of probes to other hosts."""
+        kept = [self._redactor.link(row) for row in rows] if self._redactor else rows
+        self._rows("links.jsonl.gz", [msgspec.to_builtins(row) for row in kept])
 
     def kernel(self, lines: list[LogLine]) -> None:
         """Lines of a GPU fault or of a process killed for memory; without names of processes where names are taken out."""

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from whystall.model.recording import SpanRow
+from whystall.sources.links import LinkRow
 
 from .address import Address
 from .facts import ServerFacts
@@ -57,6 +58,11 @@ class Redactor:
         kinds = {"request_id": "request", "adapter": "adapter", "tenant": "tenant"}
         names = {field: self._names.of(text, kind) for field, kind in kinds.items() if (text := getattr(row, field))}
         return msgspec.structs.replace(row, **names)
+
+    def link(self, row: LinkRow) -> LinkRow:
+        """A round of probes; each host by the same stand-in everywhere."""
+        host, colon, port = row.peer.rpartition(":")
+        return msgspec.structs.replace(row, peer=f"{self._names.of(host or row.peer, 'host')}{colon}{port}")
 
     def argv(self, argv: tuple[str, ...]) -> tuple[str, ...]:
         """Arguments, a flag's value by the flag's name; the model stands after ``serve``."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from whystall.model.recording import Health, LogLine, SpanRow
+from whystall.sources.links import LinkRow
 
 from .facts import ServerFacts
 
@@ -27,6 +28,7 @@ class Sink:
     def log(self, chunk: bytes) -> None: ...
     def spans(self, rows: list[SpanRow]) -> None: ...
     def kernel(self, lines: list[LogLine]) -> None: ...
+    def links(self, rows: list[LinkRow]) -> None: ...
 
 
 class Partial(Sink):
@@ -59,6 +61,9 @@ class Partial(Sink):
 
     def kernel(self, lines: list[LogLine]) -> None:
         self._to.kernel(lines)
+
+    def links(self, rows: list[LinkRow]) -> None:
+        self._to.links(rows)
 
     def gpu(self, rows: list[Row]) -> None:
         if self._gpu:
