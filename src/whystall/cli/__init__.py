@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import os
 import sys
 import traceback
@@ -13,14 +15,27 @@ import click
 from whystall import __version__
 from whystall.cli.ending import end_by_sigterm, ended_by_sigterm
 from whystall.cli.verbs import Verbs
-from whystall.errors import Interrupted, UsageError, WhystallError
+from whystall.errors import Interrupted, NotWritable, UsageError, WhystallError
 
 INTERNAL = 4
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 REPORT_HINT = (
     "This is a fault of whystall. Please report it with the command and, if you can, the input; "
     "WHYSTALL_DEBUG=1 shows the traceback."
 )
 _SEVERAL = "; of several servers: whystall compare A B, or whystall watch A B C --once"
+_EXAMPLES = {
+    "whystall diagnose": "http://localhost:8000",
+    "whystall top": "http://localhost:8000",
+    "whystall record": "http://localhost:8000 -o incident --for 60s",
+    "whystall compare": "good-day bad-day",
+    "whystall replay": "incident",
+    "whystall trace": "rank*.pt.trace.json.gz",
+    "whystall calibrate": "incident -o own.json",
+    "whystall whatif": "http://localhost:8000 --set max-num-seqs=64",
+    "whystall fix": "http://localhost:8000",
+    "whystall explain": "kv_capacity",
+}
 _ONE_TARGET = {f"whystall {verb}": _SEVERAL for verb in ("diagnose", "record", "top", "doctor", "whatif")}
 
 
@@ -37,6 +52,7 @@ def whystall() -> None:
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the command line and leave with its exit code."""
+    _print_what_can_be_encoded()
     with ended_by_sigterm() as ending:
         code = run(sys.argv[1:] if argv is None else argv)
     if ending.told and code == Interrupted.exit_code:
@@ -61,10 +77,29 @@ def run(argv: Sequence[str]) -> int:
         return _tell(_from_click(error), argv)
     except WhystallError as error:
         return _tell(error, argv)
+    except OSError as error:
+        return _tell(_full(error), argv) if error.errno in _FULL and error.filename is None else _fault(error, argv)
     except Exception as error:  # noqa: BLE001  the last resort, so that nobody meets a traceback
-        if os.environ.get("WHYSTALL_DEBUG"):
-            traceback.print_exc()
-        return _tell(WhystallError(f"{type(error).__name__}: {error}", REPORT_HINT), argv)
+        return _fault(error, argv)
+
+
+def _fault(error: Exception, argv: Sequence[str]) -> int:
+    if os.environ.get("WHYSTALL_DEBUG"):
+        traceback.print_exc()
+    return _tell(WhystallError(f"{type(error).__name__}: {error}", REPORT_HINT), argv)
+
+
+def _full(error: OSError) -> WhystallError:
+    """The standard output goes to a file that takes no more. A named file is its writer's to tell of."""
+    _forget_the_output()  # what it still holds cannot be written
+    return NotWritable(f"the answer could not be written: {error.strerror}", "Send it to another place, or make room.")
+
+
+def _print_what_can_be_encoded() -> None:
+    """A terminal whose encoding lacks our marks (GBK, Latin-1) shows a ``?`` for them."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="replace")
 
 
 def _invoke(argv: list[str]) -> int:
@@ -79,6 +114,8 @@ def _from_click(error: click.ClickException) -> WhystallError:
     context = error.ctx if isinstance(error, click.UsageError) else None
     path = context.command_path if context else "whystall"
     hint = f"Try: {path} --help"
+    if isinstance(error, click.MissingParameter) and path in _EXAMPLES:
+        hint = f"For example: {path} {_EXAMPLES[path]}; more: {path} --help"
     if "unexpected extra argument" in error.format_message():
         hint += _ONE_TARGET.get(path, "")
     return UsageError(error.format_message(), hint)
@@ -102,6 +139,10 @@ def _wants_json(argv: Sequence[str]) -> bool:
 
 
 def _quietly_closed() -> int:
-    # The reader went away, as `| head` does. Python would complain again when it flushes at exit.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    _forget_the_output()  # the reader went away, as `| head` does
     return 128 + 13  # as a program that SIGPIPE ended
+
+
+def _forget_the_output() -> None:
+    # Python would complain again when it flushes at exit.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -11,7 +11,9 @@ from pathlib import Path
 import click
 import msgspec
 
+from whystall.model.recording import SeriesTable
 from whystall.model.text import Text
+from whystall.sources.dialects import quantity
 from whystall.sources.files.metrics import read_metrics
 from whystall.sources.live.address import Address
 from whystall.sources.live.collector import CollectSpec, Progress, collect
@@ -34,6 +36,10 @@ _MIXED = Text(
     "The pages come from at least {servers} servers in turn, so no rate between them means anything: "
     "record each server's own address.",
     "这些页面轮流来自至少 {servers} 个服务器，其间的速率没有意义：请分别录制各服务器自身的地址。",
+)
+_NO_ENGINE = Text(
+    "No metric of a vLLM or SGLang engine is on these pages: check the port, or --disable-log-stats of the server.",
+    "这些页面上没有 vLLM 或 SGLang 引擎的指标：请检查端口，或服务器的 --disable-log-stats。",
 )
 _REDACTED = Text(
     "Names, hosts, addresses, paths and prompts are replaced. Look through the files before you hand them on.",
@@ -103,9 +109,17 @@ def _stopped_by_signals(stop: asyncio.Event) -> Iterator[set[signal.Signals]]:
             loop.remove_signal_handler(number)
 
 
+def _of_an_engine(pages: SeriesTable) -> bool:
+    known = (quantity(key.name) for key in pages.keys)
+    return any(found is not None and found.name == "num_requests_running" for found in known)
+
+
 def _tell(folder: Path, last: Progress, redact: bool, lang: str) -> None:
     click.echo(_DONE.format(folder=folder, told=told(last, lang)).in_(lang))
-    mixed = find_mixed(read_metrics(folder / "metrics.prom.gz").table) if last.scrapes < _CHECKED_SCRAPES else None
+    seen = read_metrics(folder / "metrics.prom.gz").table if last.scrapes < _CHECKED_SCRAPES else None
+    mixed = find_mixed(seen) if seen is not None else None
+    if seen is not None and not _of_an_engine(seen):
+        click.echo(_NO_ENGINE.in_(lang), err=True)
     if mixed is not None:
         click.echo(_MIXED.format(servers=mixed.servers).in_(lang), err=True)
     if redact:

@@ -51,7 +51,7 @@ COMPARED = (
         "ratio",
         1e3,
         Text(
-            "mean ITL is {now:~3} ms, {times:~2} times the {usual:~3} ms of the baseline",
+            "mean ITL is {now:~3} ms, {times:as|# times} the {usual:~3} ms of the baseline",
             "平均 ITL {now:~3} 毫秒，是基线 {usual:~3} 毫秒的 {times:~2} 倍",
         ),
     ),

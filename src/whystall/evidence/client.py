@@ -39,6 +39,8 @@ def _errors(scene: Scene) -> Iterator[Evidence]:
         "{failed:.0%} of the client's requests failed, {refused:.0%} with 503 or 429",
         "客户端请求有 {failed:.0%} 失败，{refused:.0%} 得到 503 或 429",
     )
+    if not failed and not refused:
+        text = Text("none of the client's requests failed", "客户端请求没有失败")
     strength = ramp(refused, level("felt_errors"), 0.1) if refused > 0 else -0.5
     yield scene.evidence(
         "client.refused", refused, "ratio", strength, text.format(failed=failed, refused=refused), "client"
@@ -96,4 +98,6 @@ def _send_lag(scene: Scene) -> Iterator[Evidence]:
     if not math.isfinite(lag):
         return
     text = Text("the client sends {lag} late at the 99th percentile", "客户端发送延迟 99 分位为 {lag}")
+    if lag <= 0:
+        text = Text("the client sends on time", "客户端按时发送")
     yield scene.evidence("client.send_lag", lag, "s", ramp(lag, 0.005, 0.1), text.format(lag=span(lag)), "client")

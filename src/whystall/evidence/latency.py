@@ -38,9 +38,10 @@ def _interference(scene: Scene) -> Iterator[Evidence]:
         return
     times, share = itl / alone, prompt_excess_share(scene, alone)
     text = Text(
-        "mean ITL is {itl:~3} ms, {times:~2} times the {alone:~3} ms of steps without prompts; "
+        "mean ITL is {itl:~3} ms, {times:as|# times} the {alone:~3} ms of steps without prompts; "
         "{share:.0%} of the lost time falls together with prompts",
-        "平均 ITL {itl:~3} 毫秒，是无提示步 {alone:~3} 毫秒的 {times:~2} 倍；损失时间的 {share:.0%} 与提示同时发生",
+        "平均 ITL {itl:~3} 毫秒，{times:与无提示步相同|是无提示步的 # 倍}（{alone:~3} 毫秒）；"
+        "损失时间的 {share:.0%} 与提示同时发生",
     )
     if times <= 1:
         text = Text(
@@ -133,6 +134,8 @@ def _tail(scene: Scene) -> Iterator[Evidence]:
         "{frozen:one token|# tokens} came over a second after the one before, {each:~2} for each finished request",
         "{frozen:.0f} 个 token 距前一个超过 1 秒，每个完成的请求 {each:~2} 个",
     )
+    if not frozen:
+        text = Text("no token came over a second after the one before", "没有 token 距前一个超过 1 秒")
     each = frozen / finished
     yield scene.evidence("itl.frozen", each, "1/req", ramp(each, 0.05, 0.5), text.format(frozen=frozen, each=each))
 

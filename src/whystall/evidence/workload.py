@@ -220,6 +220,8 @@ def _giants(scene: Scene) -> Iterator[Evidence]:
         "the longest prompts have over {top:.0f} tokens, {times:as many as the median one|# times the median one}{fills}",
         "最长的提示超过 {top:.0f} 个 token，{times:与中位数相同|是中位数的 # 倍}{fills}",
     )
+    if times <= 1:  # the bound below the longest ones is no proof that they are as long as the median one
+        text = Text("no prompt is seen to be longer than the median one{fills}", "未见比中位数更长的提示{fills}")
     fills = Text(" and {share:.0%} of the KV pool", "，占 KV 池的 {share:.0%}").format(share=low / pool)
     long = ramp(times, level("giant") / 2, level("giant"))
     large = min(ramp(low / pool, level("giant_share") / 2, level("giant_share")), ramp(times, 1.0, 2.0))

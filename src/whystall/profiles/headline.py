@@ -42,9 +42,9 @@ def _timeline(summary: TraceSummary) -> Text:
         largest = max(parts, key=lambda name: parts[name])
         why = _IDLE_WHY[largest].format(share=parts[largest] / total)
         return Text(
-            "The GPU is busy {busy:.0%} of {ms:.0f} ms; {why}.",
-            "GPU 在 {ms:.0f} 毫秒中有 {busy:.0%} 的时间在忙；{why}。",
-        ).format(busy=busy, ms=summary.window_ns / 1e6, why=why)
+            "The GPU is busy {busy:.0%} of {window:span}; {why}.",
+            "GPU 在 {window:span}中有 {busy:.0%} 的时间在忙；{why}。",
+        ).format(busy=busy, window=summary.window_ns / 1e9, why=why)
     comm = summary.communication
     if comm is not None and comm.union_ns and comm.exposed_ns / max(summary.busy_ns, 1) > _LARGE:
         return Text(

@@ -197,14 +197,14 @@ def _text(table: tuple[RankTime, ...], straggler: RankTime | None, share: float,
         ).format(share=share, matched=matched)
     most = max(row.collective_ns for row in table)
     return Text(
-        "Rank {rank} is the straggler: {least:.1f} ms in collectives against {most:.1f} ms, and {late:.0f} µs late on "
+        "Rank {rank} is the straggler: {least:.1f} ms in collectives against {most:.1f} ms, and {late:span} late on "
         "average; {share:.0%} of all ranks' collective time is waiting.",
-        "Rank {rank} 落后：它在集合通信中只用 {least:.1f} 毫秒（最多的为 {most:.1f} 毫秒），平均晚到 {late:.0f} 微秒；"
+        "Rank {rank} 落后：它在集合通信中只用 {least:.1f} 毫秒（最多的为 {most:.1f} 毫秒），平均晚到 {late:span}；"
         "所有 rank 的集合通信时间中有 {share:.0%} 是等待。",
     ).format(
         rank=straggler.rank,
         least=straggler.collective_ns / 1e6,
         most=most / 1e6,
-        late=straggler.late_ns / 1e3,
+        late=straggler.late_ns / 1e9,
         share=share,
     )

@@ -122,14 +122,15 @@ def _alone(request: RequestTime) -> Text:
     longest = max(phases, key=lambda name: phases[name])
     share = phases[longest] / request.e2e_ns if request.e2e_ns else 0.0
     return Text(
-        "The request took {e2e:.0f} ms, {share:.0%} of it in {phase}.",
-        "该请求用时 {e2e:.0f} 毫秒，其中 {share:.0%} 在 {phase}。",
-    ).format(e2e=request.e2e_ns / 1e6, share=share, phase=PHASE_NAMES[longest])
+        "The request took {e2e:span}, {share:.0%} of it in {phase}.",
+        "该请求用时 {e2e:span}，其中 {share:.0%} 在 {phase}。",
+    ).format(e2e=request.e2e_ns / 1e9, share=share, phase=PHASE_NAMES[longest])
 
 
 def _headline(request: RequestTime, steps: Sequence[RequestStep], gpu: int) -> Text:
     text = Text(
-        "The request took {e2e:.0f} ms and was in {n} profiled steps, which kept the GPU busy for {gpu:.0f} ms.",
-        "该请求用时 {e2e:.0f} 毫秒，参与了 {n} 个被采集的步骤，这些步骤让 GPU 忙了 {gpu:.0f} 毫秒。",
+        "The request took {e2e:span} and was in {n:one profiled step|# profiled steps}; "
+        "they kept the GPU busy for {gpu:span}.",
+        "该请求用时 {e2e:span}，参与了 {n} 个被采集的步骤，这些步骤让 GPU 忙了 {gpu:span}。",
     )
-    return text.format(e2e=request.e2e_ns / 1e6, n=len(steps), gpu=gpu / 1e6)
+    return text.format(e2e=request.e2e_ns / 1e9, n=len(steps), gpu=gpu / 1e9)

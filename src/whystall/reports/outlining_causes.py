@@ -32,10 +32,15 @@ def evidence_rows(diagnosis: Diagnosis, lang: str) -> tuple[EvidenceRow, ...]:
     return tuple(_evidence(evidence, lang) for evidence in diagnosis.evidence)
 
 
+def limit_source(limit: Limit, lang: str) -> str:
+    """Where a limit was read, in the reader's words where there are some."""
+    return say_or(f"from_{limit.source}", clean(limit.source), lang)
+
+
 def limit_text(limit: Limit | None, lang: str) -> str:
     if limit is None:
         return ""
-    how = say("comma", lang).join(part for part in (say(limit.known, lang), clean(limit.source)) if part)
+    how = say("comma", lang).join(part for part in (say(limit.known, lang), limit_source(limit, lang)) if part)
     return say("limit_value", lang, name=clean(limit.name), value=number(limit.value), how=how)
 
 

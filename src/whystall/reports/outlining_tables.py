@@ -8,6 +8,7 @@ from .answer import restart_note
 from .figures import change, number, seen
 from .load_tables import cohorts_table, lags_table, who_table
 from .outline import Table
+from .outlining_causes import limit_source
 from .phrases import say, say_or
 from .printable import clean
 from .similar import similar_table, tried_text
@@ -131,7 +132,7 @@ def metric_title(name: str, lang: str) -> str:
 
 def _limits(diagnosis: Diagnosis, lang: str) -> Table:
     rows: list[tuple[str, ...]] = [
-        (clean(limit.name), number(limit.value), say(limit.known, lang), clean(limit.source))
+        (clean(limit.name), number(limit.value), say(limit.known, lang), limit_source(limit, lang))
         for limit in diagnosis.limits
     ]
     return _table("limits", lang, ("name", "value", "known", "from"), rows)

@@ -113,6 +113,9 @@ PHRASES: dict[str, Text] = {
     "reported": Text("reported", "服务器报告"),
     "default": Text("default", "默认值"),
     "inferred": Text("inferred", "推断"),
+    "from_metrics": Text("metrics", "指标"),
+    "from_log": Text("log", "日志"),
+    "from_default": Text("default", "默认值"),
     "limit_value": Text("{name} = {value} ({how})", "{name} = {value}（{how}）"),
     # identities
     "law": Text("Law", "规律"),

@@ -43,6 +43,9 @@ def about(file: FileReport, lang: str) -> str:
             Text("rank {r} of {n}", "rank {r}/{n}").format(r=summary.rank, n=summary.world_size or 1).in_(lang)
         )
     names = dict.fromkeys(device.name for device in summary.devices if device.id in summary.device_ids and device.name)
+    count = len(summary.device_ids)
+    if count > 1:
+        parts.append(Text("{n} GPUs", "{n} 个 GPU").format(n=count).in_(lang))
     parts += [*names, ns(summary.window_ns)]
     parts.append(Text("{n:,} events", "{n:,} 个事件").format(n=summary.events).in_(lang))
     return " · ".join(parts)

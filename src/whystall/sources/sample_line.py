@@ -45,6 +45,8 @@ def read_value(text: str) -> float:
 def value_after_key(rest: str) -> float:
     """The value in what follows a series key: ``value [timestamp] [# exemplar]``."""
     number, *others = rest.partition(" # ")[0].split()[:3] or [""]
+    if not number:
+        raise BadLine("no value")
     if len(others) > 1:
         raise BadLine(f"{others[1][:40]!r} after the timestamp")
     if others:
@@ -74,7 +76,8 @@ def key_end(line: str) -> tuple[SeriesKey, int]:
     blanks = len(line) - len(line[at:].lstrip(" \t"))
     if line[blanks : blanks + 1] != "{":
         if not name or line[at : at + 1] not in (" ", "\t"):
-            raise BadLine("no metric name" if not name else f"{line[at : at + 1]!r} after the name")
+            what = f"{line[at : at + 1]!r} after the name" if at < len(line) else "no value"
+            raise BadLine(what if name else "no metric name")
         return SeriesKey(name), at
     labels, end = _labels(line, blanks + 1)
     return _named(name, labels), end

@@ -1,9 +1,11 @@
 """The root of the command line, its errors and its exit codes, with verbs made for the test."""
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import click
 import pytest
@@ -169,3 +171,41 @@ def test_two_targets_where_one_is_wanted_name_what_takes_two(verb: str, capsys: 
 def test_every_usage_error_has_a_hint(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["mcp", "--allow"]) == 2
     assert "hint: Try: whystall" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system")
+@pytest.mark.parametrize("more", [[], ["--json"]])
+def test_an_output_that_is_full_is_told(more: list[str]) -> None:
+    argv = [sys.executable, "-m", "whystall", "explain", "kv_capacity", *more]
+    with Path("/dev/full").open("wb") as full:
+        result = subprocess.run(argv, stdout=full, stderr=subprocess.PIPE, check=False)
+    assert result.returncode == 2
+    assert b"fault of whystall" not in result.stderr
+    assert more or b"could not be written" in result.stderr
+
+
+@pytest.mark.parametrize("encoding", ["gbk", "latin-1"])
+def test_a_terminal_that_lacks_our_marks_still_gets_the_answer(encoding: str) -> None:
+    argv = [sys.executable, "-m", "whystall", "explain", "kv_capacity", "--lang", "zh"]
+    env = {**os.environ, "PYTHONIOENCODING": encoding}
+    result = subprocess.run(argv, capture_output=True, check=False, env=env)
+    assert (result.returncode, result.stderr) == (0, b"")
+    assert "kv_capacity" in result.stdout.decode(encoding)
+
+
+def test_a_verb_without_its_target_gives_an_example(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["diagnose"]) == 2
+    assert "whystall diagnose http://localhost:8000" in capsys.readouterr().err
+
+
+def test_each_example_is_of_a_verb_and_can_be_parsed() -> None:
+    for path, example in cli._EXAMPLES.items():
+        verb = path.split()[1]
+        command = cli.whystall.get_command(click.Context(cli.whystall), verb)
+        assert command is not None
+        said = ""
+        try:
+            command.make_context(verb, example.split())
+        except click.UsageError as error:
+            said = error.format_message()
+        assert not said or "does not exist" in said  # a file of the example

@@ -65,3 +65,10 @@ def test_errors_have_their_exit_codes_and_leave_no_traceback(served, tmp_path: P
     err = capsys.readouterr().err
     assert err.count("hint:") == 4
     assert "Traceback" not in err
+
+
+def test_pages_without_an_engine_are_told(served, tmp_path: Path, capsys) -> None:
+    url = served("node_load1 0.5\n")
+    options = ["-o", str(tmp_path / "r"), "--for", "100ms", "--interval", "100ms"]
+    assert run(["record", url, *options]) == 0
+    assert "--disable-log-stats" in capsys.readouterr().err

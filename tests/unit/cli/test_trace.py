@@ -58,7 +58,7 @@ def answer(capsys: pytest.CaptureFixture[str]) -> dict:
 def test_text_says_it_in_the_first_line(profile: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["trace", str(profile), "--lang", "en"]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("The GPU is busy 5% of 3 ms; ")
+    assert out.startswith("The GPU is busy 5% of 3.3 ms; ")
     for title in ("Where the GPU's time went", "Steps by phase", "Top kernels", "Critical path", "Notes"):
         assert title in out
     assert "\x1b" not in out
@@ -119,7 +119,7 @@ def test_one_request(profile: Path, spans: Path, tmp_path: Path, capsys: pytest.
 def test_a_request_without_a_profile(spans: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["trace", str(spans), "--request", "cmpl-1", "--lang", "en"]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("The request took 4 ms, 83% of it in decode.")
+    assert out.startswith("The request took 3.6 ms, 83% of it in decode.")
     assert "Steps it was in" not in out
 
 
