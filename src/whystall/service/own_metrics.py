@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
 
 import psutil
 
@@ -21,13 +22,33 @@ Sample = tuple[str, dict[str, str], float]
 Value = Callable[[Server, EngineSeen], bool | None]
 
 
+class Family(NamedTuple):
+    """One metric: ``kind`` is gauge or counter, ``samples`` are suffix of the name, labels and value."""
+
+    name: str
+    kind: str
+    text: str
+    samples: tuple[Sample, ...]
+
+    def lines(self) -> list[str]:
+        """As OpenMetrics has it."""
+        head = [f"# TYPE {self.name} {self.kind}", f"# HELP {self.name} {self.text}"]
+        return head + [_line(self.name + end, labels, value) for end, labels, value in self.samples]
+
+
 def page(watcher: Watcher) -> str:
     """The whole page, ended by its mark."""
-    lines = [line for family in (*_findings(watcher.lookout), *_own(watcher)) for line in family]
+    lines = [line for family in families(watcher) for line in family.lines()]
     return "\n".join([*lines, "# EOF", ""])
 
 
-def _findings(lookout: Lookout) -> Iterator[list[str]]:
+def families(watcher: Watcher) -> Iterator[Family]:
+    """What was found, and what watching costs."""
+    yield from _findings(watcher.lookout)
+    yield from _own(watcher)
+
+
+def _findings(lookout: Lookout) -> Iterator[Family]:
     pairs = [(server, engine) for server in lookout.servers.values() for engine in server.engines.values()]
     yield _family("whystall_up", "gauge", "Whether the engine's last scrape gave a page.", _each(pairs, _up))
     yield _family(
@@ -51,7 +72,7 @@ def _findings(lookout: Lookout) -> Iterator[list[str]]:
     )
 
 
-def _own(watcher: Watcher) -> Iterator[list[str]]:
+def _own(watcher: Watcher) -> Iterator[Family]:
     servers = watcher.lookout.servers.values()
     process = psutil.Process()
     cpu = process.cpu_times()
@@ -74,7 +95,7 @@ def _own(watcher: Watcher) -> Iterator[list[str]]:
     yield _family("whystall_uptime_seconds", "gauge", "Since it started.", [("", {}, time.time() - watcher.started)])
 
 
-def _links(watcher: Watcher) -> Iterator[list[str]]:
+def _links(watcher: Watcher) -> Iterator[Family]:
     """The ways to the other daemons that are named."""
     found = [pair for one in watcher.links.latest().values() for pair in series(one) if math.isfinite(pair[1])]
     texts = {
@@ -85,7 +106,7 @@ def _links(watcher: Watcher) -> Iterator[list[str]]:
         yield _family(name, "gauge", text, [("", dict(key.labels), value) for key, value in found if key.name == name])
 
 
-def _pulse(watcher: Watcher) -> Iterator[list[str]]:
+def _pulse(watcher: Watcher) -> Iterator[Family]:
     """Whether the watch itself comes to do its work."""
     pulse = watcher.lookout.pulse
     counters = {
@@ -143,12 +164,8 @@ def _burns(server: Server, engine: EngineSeen) -> Iterator[Sample]:
                 yield "", {**_labels(server, engine), "promise": burn.promise, "window": window}, value
 
 
-def _family(name: str, kind: str, text: str, samples: Iterable[Sample]) -> list[str]:
-    return [
-        f"# TYPE {name} {kind}",
-        f"# HELP {name} {text}",
-        *(_line(name + end, labels, v) for end, labels, v in samples),
-    ]
+def _family(name: str, kind: str, text: str, samples: Iterable[Sample]) -> Family:
+    return Family(name, kind, text, tuple(samples))
 
 
 def _line(name: str, labels: dict[str, str], value: float) -> str:

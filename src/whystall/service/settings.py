@@ -13,6 +13,7 @@ import msgspec
 from whystall.errors import UsageError
 from whystall.model.duration import parse_duration
 from whystall.model.text import LANGUAGES
+from whystall.sources.live.access import Access
 from whystall.sources.live.address import Address
 
 from .links import MOST_PEERS
@@ -55,6 +56,35 @@ class NoticeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return found
 
 
+class OtlpSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """``[watch.otlp]``: findings, incidents and own metrics go to ``endpoint`` by OTLP over HTTP, every so often.
+
+    ``key_env`` or ``key_file`` name what the backend wants in ``header`` (``dd-api-key``, ``api-key``; with
+    ``Authorization`` it is a bearer token). ``lang`` is that of the incidents' texts.
+    """
+
+    endpoint: str
+    every: str = "30s"
+    header: str = "Authorization"
+    key_env: str = ""
+    key_file: str = ""
+    lang: str = "en"
+
+    def check(self) -> None:
+        """Raises UsageError for what cannot be read."""
+        Address.parse(self.endpoint)
+        parse_duration(self.every)
+        if self.lang not in LANGUAGES:
+            raise UsageError(f"{self.lang!r} is not spoken", "Known are en and zh.")
+
+    def access(self, environ: Mapping[str, str] = os.environ) -> Access:
+        """How the backend is reached. Raises UsageError where a key is named and not there."""
+        key = _secret(self.key_env, self.key_file, environ)
+        if not key or self.header.lower() == "authorization":
+            return Access(token=key)
+        return Access(headers=((self.header, key),))
+
+
 class WatchSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How ``whystall watch`` runs. Empty text means that the file does not say."""
 
@@ -68,6 +98,7 @@ class WatchSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     dry_run: bool = False  # a forecast starts the dry run of a fix; it costs some seconds of a core
     silences: tuple[Silence, ...] = ()
     notices: tuple[NoticeSettings, ...] = ()
+    otlp: OtlpSettings | None = None
 
     def check(self) -> None:
         """Raises UsageError naming the key that is wrong."""
@@ -78,6 +109,8 @@ class WatchSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             _named(f"watch.peers[{place}]", partial(Address.parse, peer))
         if len(self.peers) > MOST_PEERS:
             raise UsageError(f"watch.peers: {len(self.peers)} are named", f"{MOST_PEERS} at most are probed.")
+        if self.otlp is not None:
+            _named("watch.otlp", self.otlp.check)
         for place, silence in enumerate(self.silences):
             _named(f"watch.silences[{place}]", silence.check)
         for place, notice in enumerate(self.notices):

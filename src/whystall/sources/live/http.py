@@ -108,19 +108,27 @@ class Session:
         timeout_s: float | None = None,
         limit: int = LIMIT_BYTES,
     ) -> Answer:
-        """As :meth:`post` by any ``method``; ``kind`` is the body's media type where it is another kind of JSON."""
+        """As :meth:`post` by any ``method``; ``kind`` is the body's media type where it is another kind of JSON, or bytes."""
         assert self._client is not None, "enter the session first"
         timeout = aiohttp.ClientTimeout(total=timeout_s or self.access.timeout_s)
         more = {"Content-Type": kind} if kind else None
         try:
             url = URL(self.address.url(path), encoded=True)
-            sending = self._client.request(method, url, json=body, headers=more, timeout=timeout, allow_redirects=False)
+            sending = self._client.request(
+                method,
+                url,
+                json=None if isinstance(body, bytes) else body,
+                data=body if isinstance(body, bytes) else None,
+                headers=more,
+                timeout=timeout,
+                allow_redirects=False,
+            )
             async with sending as response:
                 received = time.monotonic()
                 name, encoding = self.address.base, response.headers.get("Content-Encoding", "")
-                content = await read_body(response.content.iter_any(), encoding, name, limit)
+                answered = await read_body(response.content.iter_any(), encoding, name, limit)
                 headers = {key.lower(): value for key, value in response.headers.items()}
-                return Answer(response.status, headers, content, received)
+                return Answer(response.status, headers, answered, received)
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
             raise self._named(error) from None
 
