@@ -21,6 +21,7 @@ from whystall.model.explanation import Explanation
 from whystall.model.failure import Failure
 from whystall.model.fix import Fix
 from whystall.model.fleet import EngineView, Fleet, IncidentCharts
+from whystall.model.health import HealthReport
 from whystall.model.incident import Happening, Incident, IncidentList
 from whystall.model.lab_result import LabResult
 from whystall.model.prediction import WhatIf
@@ -48,6 +49,7 @@ NOUNS: dict[str, type[msgspec.Struct]] = {
     "fix": Fix,
     "fleet": Fleet,
     "happening": Happening,
+    "health": HealthReport,
     "incident": Incident,
     "incident_charts": IncidentCharts,
     "incidents": IncidentList,

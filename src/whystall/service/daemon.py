@@ -17,6 +17,7 @@ from whystall.sources.archive.store import Archive
 from .api_incident_charts import kept_by
 from .dashboard import Dashboard, windows_of
 from .guard import Guard, require_token
+from .health_reports import HealthReports
 from .http import Face, serving
 from .keeper import Keeper
 from .ledger import Ledger
@@ -85,9 +86,7 @@ async def watch(
             if started is not None:
                 started(url)
         await stack.enter_async_context(_signals(stop, lambda: _reload(plan, watcher, log)))
-        probing = Probing(plan.settings.peers, watcher.links, watcher.lookout.pulse, KeptRounds(keeper).take)
-        sending = [asyncio.create_task(notice.run()) for notice in notices] + [asyncio.create_task(probing.run())]
-        sending += [asyncio.create_task(export.run(watcher)) for export in exports]
+        sending = _sending(plan, watcher, notices, exports, keeper, log)
         for notice in notices:  # whoever was told of an incident before a restart is told of its end
             notice.remember(watcher.ledger.open())
         watcher.aim(plan.targets)
@@ -99,6 +98,22 @@ async def watch(
         await _drain(notices, sending)
         log.info("stopped", scrapes=watcher.scrapes, looks=watcher.looks)
     return watcher
+
+
+def _sending(
+    plan: Plan,
+    watcher: Watcher,
+    notices: Sequence[Receiver],
+    exports: Sequence[OtlpExport],
+    keeper: Keeper | None,
+    log: Log,
+) -> list[asyncio.Task[None]]:
+    """What runs beside the watching: it tells others, and asks them how far away they are."""
+    probing = Probing(plan.settings.peers, watcher.links, watcher.lookout.pulse, KeptRounds(keeper).take)
+    jobs = [probing.run(), *(notice.run() for notice in notices), *(export.run(watcher) for export in exports)]
+    if plan.settings.report is not None:
+        jobs.append(HealthReports(plan.settings.report, log, [notice.report for notice in notices]).run(watcher))
+    return [asyncio.create_task(job) for job in jobs]
 
 
 async def _drain(notices: Sequence[Receiver], sending: Sequence[asyncio.Task[None]]) -> None:

@@ -19,6 +19,7 @@ from whystall.sources.live.address import Address
 from .links import MOST_PEERS
 from .silence import Silence
 
+LEAST_REPORT_S = 3600.0
 NoticeKind = Literal["alertmanager", "pagerduty", "webhook", "slack", "feishu", "dingtalk", "wecom"]
 
 
@@ -26,7 +27,8 @@ class NoticeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """``[[watch.notices]]``: who is told. A URL that holds a secret comes from ``url_env`` or ``url_file``.
 
     ``key_env`` or ``key_file`` name PagerDuty's routing key, the signing secret of Feishu or DingTalk, or a bearer token for
-    Alertmanager and webhooks. ``warnings``: forecasts, too. ``targets`` are shell patterns of names.
+    Alertmanager and webhooks. ``warnings``: forecasts, too. ``reports``: the health reports of ``[watch.report]``, which
+    Alertmanager and PagerDuty have no place for. ``targets`` are shell patterns of names.
     """
 
     kind: NoticeKind
@@ -36,6 +38,7 @@ class NoticeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     key_env: str = ""
     key_file: str = ""
     warnings: bool = False
+    reports: bool = False
     targets: tuple[str, ...] = ("*",)
     lang: str = "en"
 
@@ -85,6 +88,25 @@ class OtlpSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return Access(headers=((self.header, key),))
 
 
+class ReportSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """``[watch.report]``: a health report of every ``every``, at ``at`` (time of day in ``zone``), as Markdown and JSON into
+    ``folder``, and as a message to the notices with ``reports = true``."""
+
+    every: str = "1d"
+    at: str = "08:00"
+    zone: str = "UTC"
+    folder: str = ""
+    lang: str = "en"
+
+    def check(self) -> None:
+        """Raises UsageError for what cannot be read."""
+        Silence(begin=self.at, until=self.at, zone=self.zone).check()
+        if parse_duration(self.every) < LEAST_REPORT_S:
+            raise UsageError(f"every {self.every} is too often", "Write 1h or more; incidents are told as they happen.")
+        if self.lang not in LANGUAGES:
+            raise UsageError(f"{self.lang!r} is not spoken", "Known are en and zh.")
+
+
 class WatchSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How ``whystall watch`` runs. Empty text means that the file does not say."""
 
@@ -99,6 +121,7 @@ class WatchSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     silences: tuple[Silence, ...] = ()
     notices: tuple[NoticeSettings, ...] = ()
     otlp: OtlpSettings | None = None
+    report: ReportSettings | None = None
 
     def check(self) -> None:
         """Raises UsageError naming the key that is wrong."""
@@ -109,6 +132,8 @@ class WatchSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             _named(f"watch.peers[{place}]", partial(Address.parse, peer))
         if len(self.peers) > MOST_PEERS:
             raise UsageError(f"watch.peers: {len(self.peers)} are named", f"{MOST_PEERS} at most are probed.")
+        if self.report is not None:
+            _named("watch.report", self.report.check)
         if self.otlp is not None:
             _named("watch.otlp", self.otlp.check)
         for place, silence in enumerate(self.silences):

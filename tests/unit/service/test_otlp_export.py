@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 from msgspec.structs import replace
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 
 from kept_incidents import INCIDENT
 from otlp_backend import Backend, attributes
@@ -17,6 +18,8 @@ from whystall.model.incident import Happening
 from whystall.service.ledger import Ledger
 from whystall.service.log import Log
 from whystall.service.otlp_export import MOST_WAITING, OtlpExport
+from whystall.service.otlp_messages import metrics_message
+from whystall.service.own_metrics import Family
 from whystall.service.server import Watching
 from whystall.service.settings import OtlpSettings
 from whystall.service.target import WatchTarget
@@ -68,6 +71,12 @@ async def test_metrics_and_what_happened_are_sent_as_otlp_has_them():
     assert told["event.name"] == "whystall.incident"
     assert told["whystall.incident.uid"] == INCIDENT.uid
     assert first.time_unix_nano == int(INCIDENT.updated * 1e9)
+
+
+def test_half_a_character_of_a_label_does_not_stop_it():
+    family = Family("whystall_up", "gauge", "x", (("", {"target": "a\ud800"}, 1.0),))
+    assert ExportMetricsServiceRequest.FromString(metrics_message([family], 2.0, 1.0)).resource_metrics
+    assert metrics_message([Family("x", "gauge", "nothing", ())], 2.0, 1.0) == metrics_message([], 2.0, 1.0)
 
 
 async def test_what_a_backend_did_not_take_is_sent_again_and_named_once():

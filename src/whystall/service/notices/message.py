@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
+from whystall.model.health import HealthReport
 from whystall.model.incident import Happening
 from whystall.model.text import Text
+from whystall.reports.health import health_lines, health_title
 from whystall.reports.incident_line import lasted, word
 from whystall.reports.printable import clean
 
@@ -38,6 +40,12 @@ def message(happening: Happening, lang: str, external_url: str = "") -> Message:
         lines.append(_FIRST.format(text=incident.first_step).in_(lang))
     link = f"{external_url.rstrip('/')}/#/incident/{incident.id}" if external_url else ""
     return Message(_cut(title), tuple(_cut(line) for line in lines), link)
+
+
+def report_message(report: HealthReport, lang: str, external_url: str = "") -> Message:
+    """The message of a health report."""
+    lines = tuple(_cut(line) for line in health_lines(report, lang))
+    return Message(_cut(health_title(report).in_(lang)), lines, f"{external_url.rstrip('/')}/" if external_url else "")
 
 
 def _cut(text: str) -> str:

@@ -11,16 +11,16 @@ from fnmatch import fnmatchcase
 from msgspec.structs import replace
 
 from whystall.errors import AccessDenied, NotMetrics, Refused, Unavailable, UsageError, WhystallError
+from whystall.model.health import HealthReport
 from whystall.model.incident import Happening, Incident
 from whystall.service.log import Log
 from whystall.service.settings import NoticeSettings
 from whystall.sources.live.access import Access
 from whystall.sources.live.http import Answer, Session
 
-from . import alertmanager, chat, pagerduty
-from .message import message
+from . import alertmanager, chat, pagerduty, webhook
+from .message import Message, message, report_message
 from .request import Post
-from .webhook import post as webhook_post
 
 MOST_WAITING = 1000
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 60.0
@@ -44,7 +44,7 @@ class Receiver:
         self._url, self._key = settings.address(), settings.key()
         self._log = log
         self._external_url = external_url
-        self._waiting: deque[Happening] = deque(maxlen=MOST_WAITING)
+        self._waiting: deque[Happening | HealthReport] = deque(maxlen=MOST_WAITING)
         self._wake = asyncio.Event()
         self._idle = asyncio.Event()
         self._idle.set()
@@ -75,8 +75,13 @@ class Receiver:
             if said and any(fnmatchcase(incident.engine_id, pattern) for pattern in self.settings.targets):
                 self._told[incident.uid] = incident
 
-    def _put(self, happening: Happening) -> None:
-        self._waiting.append(happening)
+    def report(self, report: HealthReport) -> None:
+        """Have a health report sent, where it is wanted and the receiver has a place for one."""
+        if self.settings.reports and self.settings.kind in (*_CHATS, "webhook"):
+            self._put(report)
+
+    def _put(self, told: Happening | HealthReport) -> None:
+        self._waiting.append(told)
         self._idle.clear()
         self._wake.set()
 
@@ -97,11 +102,11 @@ class Receiver:
         """Returns once all that was told is sent or given up."""
         await self._idle.wait()
 
-    async def _deliver(self, happening: Happening) -> None:
+    async def _deliver(self, told: Happening | HealthReport) -> None:
         pause, why = FIRST_PAUSE_S, ""
         for _ in range(ATTEMPTS):
             try:
-                await self._send(self.post(happening, time.time()))
+                await self._send(self.post(told, time.time()))
             except (Refused, UsageError, AccessDenied, NotMetrics) as error:
                 why = error.message
                 break
@@ -113,7 +118,8 @@ class Receiver:
                 self.sent += 1
                 return
         self.lost += 1
-        self._log.error("a notice could not be sent", kind=self.settings.kind, incident=happening.incident.id, why=why)
+        about = told.incident.id if isinstance(told, Happening) else None
+        self._log.error("a notice could not be sent", kind=self.settings.kind, incident=about, why=why)
 
     async def _send(self, post: Post) -> None:
         access = Access(token=post.key, timeout_s=TIMEOUT_S)
@@ -123,24 +129,33 @@ class Receiver:
         if self.settings.kind in _CHATS:
             chat.check(answer.body)
 
-    def post(self, happening: Happening, now: float) -> Post:
-        """What is sent of ``happening``."""
-        said = message(happening, self.settings.lang, self._external_url)
+    def post(self, told: Happening | HealthReport, now: float) -> Post:
+        """What is sent of it."""
+        lang, url, key = self.settings.lang, self._url, self._key
+        if isinstance(told, HealthReport):
+            said = report_message(told, lang, self._external_url)
+            if self.settings.kind == "webhook":
+                return webhook.post_report(told, said, url, key, lang)
+            return self._chat(said, now)
+        said = message(told, lang, self._external_url)
         match self.settings.kind:
             case "alertmanager":
-                return alertmanager.post(happening, said, self._url, self._key, now)
+                return alertmanager.post(told, said, url, key, now)
             case "pagerduty":
-                return pagerduty.post(happening, said, self._url, self._key)
+                return pagerduty.post(told, said, url, key)
             case "webhook":
-                return webhook_post(happening, said, self._url, self._key, self.settings.lang)
-            case "slack":
-                return chat.slack(said, self._url)
+                return webhook.post(told, said, url, key, lang)
+        return self._chat(said, now)
+
+    def _chat(self, said: Message, now: float) -> Post:
+        match self.settings.kind:
             case "feishu":
                 return chat.feishu(said, self._url, self._key, now)
             case "dingtalk":
                 return chat.dingtalk(said, self._url, self._key, now)
             case "wecom":
                 return chat.wecom(said, self._url)
+        return chat.slack(said, self._url)
 
 
 def _check(answer: Answer, host: str) -> None:

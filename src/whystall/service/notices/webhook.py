@@ -5,11 +5,17 @@ from __future__ import annotations
 import msgspec
 from msgspec.structs import replace
 
+from whystall.model.health import HealthReport
 from whystall.model.incident import Happening
 from whystall.reports.json import to_json
 
 from .message import Message
 from .request import Post
+
+
+def post_report(report: HealthReport, said: Message, url: str, key: str, lang: str) -> Post:
+    """A health report, of schema ``whystall.health/1``."""
+    return Post(url, {**msgspec.json.decode(to_json(report, lang)), "title": said.title, "text": said.text}, key)
 
 
 def post(happening: Happening, said: Message, url: str, key: str, lang: str) -> Post:

@@ -46,11 +46,15 @@ def test_every_key_in_a_comment_is_a_key(tmp_path: Path):
     assert settings.watch.listen == "127.0.0.1:9400"
     assert [notice.kind for notice in settings.watch.notices] == ["alertmanager", "slack"]
     assert settings.watch.silences[0].targets == ("lab*",)
+    assert settings.watch.otlp is not None
+    assert settings.watch.otlp.endpoint == "http://127.0.0.1:4318"
+    assert settings.watch.report is not None
+    assert settings.watch.report.every == "1d"
 
 
 def test_every_key_of_the_watch_and_of_a_target_is_shown():
     text = FILES["whystall.toml"]
-    told_elsewhere = {"headers", "cert", "key", "slo", "actuator", "notices", "silences"}
+    told_elsewhere = {"headers", "cert", "key", "slo", "actuator", "notices", "silences", "otlp", "report"}
     for name in {*WatchSettings.__struct_fields__, *TargetEntry.__struct_fields__} - told_elsewhere:
         assert re.search(rf"^(# )?{name} = ", text, flags=re.MULTILINE), name
 

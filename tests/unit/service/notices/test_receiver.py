@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from kept_incidents import INCIDENT
 from servers import http_server
+from whystall.model.health import EngineHealth, HealthReport
 from whystall.model.incident import Happening
 from whystall.model.text import Text
 from whystall.service.log import Log
@@ -112,6 +113,24 @@ async def test_one_message_as_it_opens_and_one_as_it_closes(kind, monkeypatch):
         assert "<!channel>" not in texts[0]
         assert "OPENED" in texts[0]
         assert "RECOVERED" in texts[1]
+
+
+@pytest.mark.parametrize("kind", sorted(SCHEMAS))
+async def test_a_health_report_goes_to_chats_and_webhooks_that_want_it(kind, monkeypatch):
+    fake = Fake()
+    engine = EngineHealth("prod <!channel>", "incident", Text("KV cache too small"), 1, 60.0)
+    report = HealthReport(0.0, 86_400.0, (engine,), ())
+    async with receiver(kind, fake, monkeypatch, reports=True) as (one, _, _):
+        one.report(report)
+        await one.drained()
+    async with receiver(kind, fake, monkeypatch) as (one, _, _):
+        one.report(report)  # nobody asked for it
+        await one.drained()
+    assert len(fake.got) == (kind not in ("alertmanager", "pagerduty"))
+    for _, body in fake.got:
+        text = json.dumps(body, ensure_ascii=False)
+        assert "Health, engines 1: 1 in an incident" in text
+        assert kind == "webhook" or "<!channel>" not in text
 
 
 async def test_alertmanager_gets_the_same_alert_and_its_end(monkeypatch):
