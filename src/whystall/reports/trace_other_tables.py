@@ -43,7 +43,8 @@ def rank_sheets(report: TraceReport, lang: str) -> list[Sheet]:
         Text("clock", "时钟差"),
         lang=lang,
     )
-    return [Sheet("ranks", Text("Ranks", "各 rank").in_(lang), header, rows, "lrrrrrr", ranks.text.in_(lang))]
+    note = "" if ranks.straggler is not None else ranks.text.in_(lang)  # a straggler is the headline already
+    return [Sheet("ranks", Text("Ranks", "各 rank").in_(lang), header, rows, "lrrrrrr", note)]
 
 
 def spans_sheets(file: FileReport, lang: str) -> list[Sheet]:

@@ -38,7 +38,7 @@ def about(file: FileReport, lang: str) -> str:
     summary = file.timeline
     if summary is None:
         return " · ".join(parts)
-    if summary.rank is not None:
+    if summary.rank is not None and summary.world_size != 1:
         parts.append(
             Text("rank {r} of {n}", "rank {r}/{n}").format(r=summary.rank, n=summary.world_size or 1).in_(lang)
         )

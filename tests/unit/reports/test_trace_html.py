@@ -67,3 +67,13 @@ def test_the_page_draws_without_errors(report: TraceReport, tmp_path: Path) -> N
         assert "generation_2" in page.inner_text(".tip")
         browser.close()
     assert errors == []
+
+
+def test_one_file_is_drawn_first_and_several_are_compared_first(tmp_path: Path) -> None:
+    events = [annotation("execute_context_0(0)_generation_2(2)", 0, 9), call("c", 1, 1, 1), kernel("gemm", 5, 7, 1)]
+    files = [write(tmp_path, render(document(events)), f"{name}.json") for name in "ab"]
+    one, two = (trace_html(report_of(files[:count], TraceOptions()), "en") for count in (1, 2))
+    assert one.startswith("<!doctype html>")
+    assert (one.count("<canvas"), two.count("<canvas")) == (1, 2)
+    assert one.index("<canvas") < one.index("<table")
+    assert two.index("<table") < two.index("<canvas")

@@ -35,7 +35,7 @@
         pen.fillRect(left, top, wide, 40);
         pen.globalAlpha = 1;
         if (wide > 60) {
-          pen.fillStyle = colour("--page");
+          pen.fillStyle = colour(box.row ? "--page" : "--ink");  // the host's row is faint
           pen.save();
           pen.beginPath();
           pen.rect(left, top, wide, 40);
