@@ -17,7 +17,7 @@ from whystall.model.slo import Slo
 from whystall.model.text import Text
 from whystall.model.trial import Block, Effect, Guard, GuardVerdict, Metric, TrialVerdict
 
-from .metrics import GUARDED, METRICS, change, least_gain, shown, worse_by
+from .metrics import GUARDED, METRICS, Measure, change, least_gain, shown, worse_by
 from .price import may_have_price, price_of, seems_sooner, sooner
 from .sequential import Interval, confidence_sequence, probability_of_gain
 
@@ -160,18 +160,27 @@ def _primary(pairs: Sequence[Pair], rules: Rules) -> Interval:
 
 
 def _guard(pairs: Sequence[Pair], metric: Metric, rules: Rules) -> Guard | None:
-    """A guard is one-sided, at the trial's level: both its bounds are those of an interval at twice that level."""
+    """A guard is one-sided: its bounds are those of an interval at twice the level.
+
+    All guards must hold, so each does at the trial's level; any of them that is harmed ends the trial, so that they share
+    the level for that (Bonferroni): six guards at 5% each would take a change that does nothing for harm too often.
+    """
     floor, entry = rules.floor(metric), METRICS[metric]
     values = _values(pairs, metric, floor)
     if not values:
         return None
     margin = max(entry.margin, _RULE_OF_THREE / max(_requests(pairs), 1)) if metric == "errors" else entry.margin
     seen = confidence_sequence(values, 2 * rules.alpha, rules.least_pairs)
-    harm = _either_way(seen) if entry.better == "neither" else -seen if entry.better == "higher" else seen
-    limit = worse_by(entry, margin)
-    verdict: GuardVerdict = "harmed" if harm.low > limit / 2 else "holds" if harm.high < limit else "open"
+    surely = confidence_sequence(values, 2 * rules.alpha / max(len(rules.guarded), 1), rules.least_pairs)
+    harm, limit = _harm_of(entry, seen), worse_by(entry, margin)
+    harmed = _harm_of(entry, surely).low > limit / 2
+    verdict: GuardVerdict = "harmed" if harmed else "holds" if harm.high < limit else "open"
     low, mid, high = (shown(entry, value) for value in harm[:3])
     return Guard(metric, margin, verdict, entry.scale, low, mid, high, harm.n, floor)
+
+
+def _harm_of(entry: Measure, seen: Interval) -> Interval:
+    return _either_way(seen) if entry.better == "neither" else -seen if entry.better == "higher" else seen
 
 
 def _weighed(guard: Guard, pairs: Sequence[Pair], rules: Rules) -> Guard:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from whystall.model.slo import Slo
 from whystall.model.trial import ArmName, Block, Metric
-from whystall.trials.metrics import GUARDED, METRICS
+from whystall.trials.metrics import GUARDED, METRICS, worse_by
 from whystall.trials.rules import Pair, Rules, bounds, floors_of, judge, promised_by
 
 PLAIN: dict[Metric, float | None] = {
@@ -192,3 +192,31 @@ def test_bounds_are_written_for_people() -> None:
     assert bounds(-0.1234, 0.05, "relative").en == "-12.3% to +5.0%"
     assert bounds(-0.001, 0.02, "points").zh == "-0.1 至 +2.0 个百分点"
     assert bounds(None, 99.0, "relative").en == "? to ×100"
+
+
+def at_the_edge(seed: int, count: int) -> list[Pair]:
+    """B worse than A in every guard by just what is none of its harm yet, with noise of their own."""
+    draw = random.Random(f"edge {seed}")
+    found: list[Pair] = []
+    for number in range(count):
+        a: dict[Metric, float | None] = dict(PLAIN)
+        b: dict[Metric, float | None] = dict(PLAIN)
+        for metric in EDGE:
+            entry = METRICS[metric]
+            edge = worse_by(entry, entry.margin) / 2 * (-1 if entry.better == "higher" else 1)
+            b[metric] = (PLAIN[metric] or 0.0) * math.exp(edge + draw.gauss(0, 0.03))
+        blocks = (Block(number, arm, 0.0, 10.0, 1000, 0, of) for arm, of in (("a", a), ("b", b)))
+        found.append(tuple(blocks))  # type: ignore[arg-type]
+    return found
+
+
+EDGE: tuple[Metric, ...] = ("ttft_p50", "ttft_p95", "itl_p50", "itl_p95", "e2e_p95", "tokens_per_s", "output_tokens")
+
+
+def test_many_guards_take_nothing_for_harm_more_often_than_one() -> None:
+    """The level is shared: each guard at 5% by itself found harm in a fifth of these."""
+    rules, harmed = Rules(primary="e2e_mean", guarded=EDGE, floors={}), 0
+    for seed in range(150):
+        series = at_the_edge(seed, 16)
+        harmed += any(judge(series[:n], rules).verdict == "HARM" for n in range(5, 17))
+    assert harmed / 150 <= 0.08

@@ -19,6 +19,9 @@ from whystall.model.text import Text
 from whystall.state.calibration import StepSamples, coefficient_draws
 from whystall.state.window_fit import fit_window
 
+from .alike import FIT_DRAWS, another, narrowed
+from .gpu_time import busy_step_s, floor_of
+
 # A fit that leaves more than this open does not describe the steps: the machine's own profile says more.
 WORST_FIT = 0.25
 # Another server of the same GPU and model: clocks, kernels and versions differ (benchmarks/fidelity: 12% at most).
@@ -33,7 +36,8 @@ _SHIPPED = Text(
     "同款 GPU 与模型的配置 {name}，误差可达 {error:.0%}：本窗口的稳定负载太少，无法拟合",
 )
 _SAME_SIZE = math.log(1.25)  # between a family's sizes there is at least a factor of two
-_SPARE = ("floor_s", "token_s", "decode_request_s", "decode_context_s", "mixed_context_s", "pair_s", "host_mixed_s")
+# A gauge counts a period in which any kernel ran: on H200s it said up to a tenth more than the kernels took.
+_GAUGE = (0.9, 1.02)
 
 
 class Machine(msgspec.Struct, frozen=True):
@@ -43,19 +47,30 @@ class Machine(msgspec.Struct, frozen=True):
     used: ProfileUsed
     samples: StepSamples | None = None
     known: StepProfile | None = None  # of the same GPU and model
+    busy_s: float = math.nan  # GPU seconds of a mean step, where a gauge tells that it idles
+
+    @property
+    def _known_error(self) -> float:
+        """Another server of the same GPU and model is off by as much as a profile that is taken for this one's."""
+        return max(self.known.error_ratio, SHIPPED_ERROR) if self.known is not None else math.inf
 
     def like(self, draw: int) -> StepProfile | None:
-        """A draw of what is known of such machines: another server of the same GPU and model is off by as much as a
-        profile that is taken for this one's."""
+        """A draw of what is known of such machines, with the GPU's own time a step where this one's was seen."""
         if self.known is None:
             return None
-        return _spread(self.known, max(self.known.error_ratio, SHIPPED_ERROR), random.Random(f"known {draw}"))
+        rng = random.Random(f"known {draw}")
+        found = another(self.known, self._known_error, rng)
+        floor = floor_of(self.busy_s * rng.uniform(*_GAUGE), self.samples, found)
+        return msgspec.structs.replace(found, floor_s=floor) if math.isfinite(floor) else found
 
     def draws(self, count: int, seed: int) -> list[StepProfile]:
         """``count`` profiles that are as likely as this one."""
-        if self.samples is not None:
+        if self.samples is None:
+            return [another(self.profile, self.used.error_ratio, random.Random(f"{seed} {i}")) for i in range(count)]
+        if self.known is None:
             return coefficient_draws(self.samples, self.profile, count, seed)
-        return [_spread(self.profile, self.used.error_ratio, random.Random(f"{seed} {i}")) for i in range(count)]
+        drawn = coefficient_draws(self.samples, self.profile, max(count, FIT_DRAWS), seed)
+        return narrowed(drawn, self.profile, self.known, self._known_error, count)
 
 
 def machine_of(state: EngineState, since_s: float = 0.0) -> Machine:
@@ -81,7 +96,7 @@ def machine_of(state: EngineState, since_s: float = 0.0) -> Machine:
     if fit.known:
         text = _KNOWN_TOO.format(a=text, name=fit.known)
     used = ProfileUsed("window", "fitted", fit.profile.error_ratio, text)
-    return Machine(fit.profile, used, fit.samples, known)
+    return Machine(fit.profile, used, fit.samples, known, busy_step_s(state, since_s))
 
 
 def _shipped(known: StepProfile, state: EngineState) -> Machine:
@@ -92,12 +107,6 @@ def _shipped(known: StepProfile, state: EngineState) -> Machine:
     text = _SHIPPED.format(name=known.name, error=error)
     used = ProfileUsed(known.name, origin, error, text)  # type: ignore[arg-type]
     return Machine(profile, used, None, known)
-
-
-def _spread(profile: StepProfile, error: float, rng: random.Random) -> StepProfile:
-    # All of a step is off together (another clock), and each part of it by itself.
-    common = rng.gauss(0, error * math.sqrt(0.5))
-    return profile.scaled(**{name: math.exp(common + rng.gauss(0, error * math.sqrt(0.5))) for name in _SPARE})
 
 
 def known_profile(configuration: Configuration) -> StepProfile | None:
