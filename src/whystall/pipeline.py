@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 import msgspec
 
@@ -11,6 +12,7 @@ from whystall.causes.counterfactual import reproduce
 from whystall.causes.judge import judge, worst
 from whystall.causes.notices import notices_of
 from whystall.emulator.engine.profile import StepProfile
+from whystall.errors import InputError, TooLittleData
 from whystall.evidence.baseline import Baseline, baselines, known_of
 from whystall.evidence.comparison import compare_engines
 from whystall.model.comparison import Comparison
@@ -18,6 +20,7 @@ from whystall.model.diagnosis import Notice
 from whystall.model.engine_state import EngineState
 from whystall.model.prediction import WhatIf
 from whystall.model.recording import Recording
+from whystall.model.replica import Replica
 from whystall.model.slo import Slo
 from whystall.profiles.figures import TraceFigures
 from whystall.remedies.choose import remedies
@@ -26,6 +29,7 @@ from whystall.reports.finding import Finding
 from whystall.sources.live.mixed import require_one_server
 from whystall.state.memory import gpu_memory
 from whystall.state.recorded import states_of
+from whystall.state.replicas import replica_of, with_replicas
 from whystall.state.timeline import timeline
 
 
@@ -39,17 +43,19 @@ def diagnose(
     check: bool = False,
     profile: StepProfile | None = None,
     healthy: Sequence[Baseline] = (),
+    replicas: Sequence[Replica] = (),
 ) -> Finding:
     """Diagnose what was collected of one address, each engine by itself, with what a profile and kept cases say.
 
     ``predicted``: the remedies come with what each would do, which takes some seconds. ``check`` asks the emulator whether
     each cause makes the loss and whether the loss goes without it, with ``profile``, else with the one that is known for
     the server; a second or some. ``healthy``: what is usual, of :func:`baselines_of`.
+    ``replicas``: other servers that take the same requests, of :func:`replicas_of`.
     Raises :class:`~whystall.errors.MixedServers` where the pages come from several servers in turn,
     :class:`~whystall.errors.NotMetrics` where they are another program's.
     """
     require_one_server(recording.metrics, recording.target.text)
-    states = states_of(recording)
+    states = [with_replicas(state, replicas) for state in states_of(recording)]
     notices = notices_of(recording, states)
     findings = [_finding(state, recording.target.text, slo, notices, trace, past, healthy) for state in states]
     if check or profile is not None:
@@ -89,6 +95,16 @@ def _finding(
 def _with_predictions(finding: Finding, state: EngineState, slo: Slo | None) -> Finding:
     known = msgspec.structs.replace(finding.diagnosis, remedies=predict_remedies(finding.diagnosis, state, slo=slo))
     return msgspec.structs.replace(finding, diagnosis=known)
+
+
+def replicas_of(recordings: Mapping[str, Recording]) -> dict[str, list[Replica]]:
+    """What each server's neighbours see of it, by its name; nothing of one that tells nothing, or stands alone."""
+    found: dict[str, list[Replica]] = {}
+    for name, recording in recordings.items() if len(recordings) > 1 else ():
+        with suppress(InputError, TooLittleData):
+            states = states_of(recording)
+            found[name] = [replica_of(state, f"{name} {state.engine.id}".strip()) for state in states if len(state.dt)]
+    return found
 
 
 def whatif(recording: Recording, asked: Sequence[WhatIfAsked], slo: Slo | None = None) -> WhatIf:

@@ -20,7 +20,7 @@ from whystall.errors import MixedServers, NotMetrics, TooLittleData, WhystallErr
 from whystall.model.recording import FailedScrape, InputWarning, SeriesKey, SeriesTable
 from whystall.model.slo import Slo
 from whystall.model.text import Text
-from whystall.pipeline import compare, diagnose, states_of
+from whystall.pipeline import compare, diagnose, replicas_of, states_of
 from whystall.reports.json import JsonRenderer
 from whystall.reports.schema import schema
 
@@ -255,3 +255,11 @@ def test_the_answer_does_not_depend_on_the_order_of_the_series():
     table, order = recording.metrics, np.random.default_rng(3).permutation(len(recording.metrics.keys))
     mixed = hostile.with_table(recording, keys=tuple(table.keys[i] for i in order), values=table.values[order])
     assert answer(mixed) == answer(recording)
+
+
+def test_servers_that_stand_beside_each_other_are_replicas_and_one_that_tells_nothing_is_none() -> None:
+    calm, busy = hostile.window(hostile.CALM, hostile.CALM), hostile.window(hostile.FULL, hostile.FULL)
+    empty = msgspec.structs.replace(calm, metrics=SeriesTable.empty())
+    found = replicas_of({"a": calm, "b": busy, "c": empty})
+    assert {name: [one.id for one in ones] for name, ones in found.items()} == {"a": ["a 0"], "b": ["b 0"]}
+    assert replicas_of({"a": calm}) == {}

@@ -84,9 +84,10 @@ def diagnose(
     found = partial(
         pipeline.diagnose, slo=reading.slo, trace=figures, past=past, predicted=predict, check=check, profile=emulated
     )
-    finding = several(
-        {name: found(seen, healthy=healthy) for name, seen in recordings_of(reading, output.lang).items()}
-    )
+    recordings = recordings_of(reading, output.lang)
+    known = pipeline.replicas_of(recordings)
+    beside = {name: [one for other, ones in known.items() if other != name for one in ones] for name in recordings}
+    finding = several({name: found(seen, healthy=healthy, replicas=beside[name]) for name, seen in recordings.items()})
     finding = redacted(finding) if redact else finding
     unkept = _kept(finding.diagnosis, store_path(store, asked.settings), output.lang) if keep else None
     finding = msgspec.structs.replace(finding, diagnosis=explainer.diagnosis(finding.diagnosis, output.lang))

@@ -10,6 +10,7 @@ from whystall import pipeline
 from whystall.errors import WhystallError
 from whystall.model.diagnosis import Diagnosis
 from whystall.model.recording import Recording
+from whystall.model.replica import Replica
 from whystall.model.slo import Slo
 from whystall.model.timeline import Timeline
 
@@ -17,7 +18,8 @@ from whystall.model.timeline import Timeline
 class Job(msgspec.Struct, frozen=True):
     """What to look at: the whole window, and its last minute where somebody must know whether it still hurts.
 
-    ``late_s`` is how many seconds of the window the watch itself was late.
+    ``late_s`` is how many seconds of the window the watch itself was late, ``replicas`` are the servers behind the same
+    target, at the same time.
     """
 
     server: str
@@ -27,6 +29,7 @@ class Job(msgspec.Struct, frozen=True):
     slo: Slo | None = None
     reason: str = ""
     late_s: float = 0.0
+    replicas: tuple[Replica, ...] = ()
 
 
 class Seen(msgspec.Struct, frozen=True):
@@ -49,7 +52,7 @@ def look(job: Job) -> Looked:
     """Do the job. Raises nothing of ours: what cannot be diagnosed is named."""
     begun = time.process_time()
     try:
-        full = _diagnosed(job.recording, job.slo)
+        full = _diagnosed(job.recording, job.slo, job.replicas)
     except WhystallError as error:
         return Looked(error=error.message, cost_s=time.process_time() - begun)
     tail: dict[str, Seen] = {}
@@ -61,7 +64,7 @@ def look(job: Job) -> Looked:
     return Looked(full, {name: seen.diagnosis for name, seen in tail.items()}, "", time.process_time() - begun)
 
 
-def _diagnosed(recording: Recording, slo: Slo | None) -> dict[str, Seen]:
-    finding = pipeline.diagnose(recording, slo)
+def _diagnosed(recording: Recording, slo: Slo | None, replicas: tuple[Replica, ...] = ()) -> dict[str, Seen]:
+    finding = pipeline.diagnose(recording, slo, replicas=replicas)
     engines = finding.engines or (finding,)
     return {one.diagnosis.engine.id: Seen(one.diagnosis, one.timeline) for one in engines}

@@ -16,6 +16,7 @@ from .habits import HabitStore
 from .look import Job, Looked
 from .pulse import Pulse
 from .server import EngineSeen, Server, Watching
+from .siblings import siblings
 
 
 class Lookout:
@@ -54,7 +55,7 @@ class Lookout:
         if job is None or not len(job.recording.metrics.times):
             return job
         late_s = self.pulse.late_s(t - float(job.recording.metrics.times[0]))
-        return msgspec.structs.replace(job, late_s=late_s)
+        return msgspec.structs.replace(job, late_s=late_s, replicas=siblings(server, self.servers.values()))
 
     def back(self, name: str, at: float) -> list[Happening]:
         """Whoever ``name`` is answers again, and is not itself an engine: what was open of it is over."""
