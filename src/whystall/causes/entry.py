@@ -51,7 +51,7 @@ class CauseEntry(msgspec.Struct, frozen=True):
     ``numbers`` are the headline's figure after the title: templates over evidence values (``{queue_delay:~2}``, dots as
     underscores) and ``{limit}``; the first one whose evidence was seen and speaks for the cause is taken.
     A change of the workload hurts through a limit that it loads: ``acts_through`` names those, and where one of them is
-    found the trigger is no surer than the limit.
+    found the trigger is no surer than the limit. What it makes without any of them, ``alone_as`` names.
     ``hurts_as`` names the kinds of loss that it can make (``evidence/symptoms.py``); it is weighed only where one is seen.
     ``other_links`` are further chains, tried in their order where ``links`` do not stand: another way to see the same.
     ``onset_from`` lists evidence whose own onset is the cause's, tried in order before the incident's.
@@ -75,5 +75,6 @@ class CauseEntry(msgspec.Struct, frozen=True):
     explains_idle: bool = False
     onset_from: tuple[str, ...] = ()
     acts_through: tuple[str, ...] = ()
+    alone_as: tuple[str, ...] = ()
     other_links: tuple[tuple[Link, ...], ...] = ()
     settled_by: tuple[str, ...] = ()  # signals that decide for or against it

@@ -222,7 +222,7 @@ _LOSS = {
     "away": Text("the server did not answer", "服务器没有响应"),
     "throttle": Text("the GPU's clock is held down", "GPU 时钟被压低"),
     "contrast": Text("the same load is served better without one thing", "去掉某一项后同样的负载表现更好"),
-    "ttft": Text("first tokens come later than promised", "首 token 晚于承诺"),
+    "ttft": Text("first tokens come late", "首 token 来得晚"),
     "e2e": Text("requests take longer than promised", "请求耗时超过承诺"),
 }
 

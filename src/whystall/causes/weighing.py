@@ -28,6 +28,7 @@ CANDIDATE = 0.15
 # A kind of loss that fills less of the incident is a side effect; a total stop hurts all at once and is short.
 KIND_SHARE = 0.1
 STALL_SHARE = 0.05
+OF_THE_SERVER = frozenset({"queue", "itl", "front", "stall", "host_gap", "throttle"})
 
 
 class Seen(NamedTuple):
@@ -49,7 +50,7 @@ class Weighed(NamedTuple):
 
 def weigh(seen: Seen, entries: dict[str, CauseEntry], temperature: float = 1.0) -> Weighed:
     """The causes that the evidence leaves, their probabilities, and the verdict that they give."""
-    entries = _compared(seen, entries)
+    entries = _alone(seen, _compared(seen, entries))
     held = standing(seen, entries)
     found = posterior((entries[name] for name in held), seen.evidence, seen.kinds, temperature)
     probability = _through_limits(found, entries)
@@ -74,6 +75,13 @@ def _compared(seen: Seen, entries: dict[str, CauseEntry]) -> dict[str, CauseEntr
     return result
 
 
+def _alone(seen: Seen, entries: dict[str, CauseEntry]) -> dict[str, CauseEntry]:
+    """Where all that was lost is what a change of the workload makes by itself, it needs no limit to make it."""
+    lost = {kind for kind, share in seen.kinds.items() if share >= KIND_SHARE}
+    freed = {name: e for name, e in entries.items() if e.acts_through and lost and lost <= set(e.alone_as)}
+    return entries | {name: msgspec.structs.replace(e, acts_through=()) for name, e in freed.items()}
+
+
 def standing(seen: Seen, entries: dict[str, CauseEntry]) -> dict[str, Chain]:
     """The causes that make a loss that was seen and whose chain of whys holds."""
     chains = {name: chain(entry, seen.evidence) for name, entry in entries.items() if _may_stand(entry, seen)}
@@ -84,7 +92,11 @@ def _may_stand(entry: CauseEntry, seen: Seen) -> bool:
     """What explains an idle server does not explain a loss; and a cause makes its own kinds of loss only."""
     if not seen.hurts:
         return entry.explains_idle
-    return any(seen.kinds.get(kind, 0.0) >= (STALL_SHARE if kind == "stall" else KIND_SHARE) for kind in entry.hurts_as)
+    # Late first tokens and long requests come of any loss that the server makes, also of one too small to be its own kind.
+    late = max(seen.kinds.get("ttft", 0.0), seen.kinds.get("e2e", 0.0)) >= KIND_SHARE
+    return (late and not OF_THE_SERVER.isdisjoint(entry.hurts_as)) or any(
+        seen.kinds.get(kind, 0.0) >= (STALL_SHARE if kind == "stall" else KIND_SHARE) for kind in entry.hurts_as
+    )
 
 
 def _through_limits(found: Posterior, entries: dict[str, CauseEntry]) -> dict[str, float]:

@@ -10,6 +10,7 @@ from whystall.model.slo import Slo
 from whystall.state.histograms import means, quantile_of
 
 from .bounds import bounds
+from .first_tokens import late_first_tokens
 from .pace import Pace, late_by_pace
 from .silence import gaps
 from .smoothing import SMOOTH_S, around, cumulative, joined, smooth_mean, smooth_rate, window_edges
@@ -44,9 +45,13 @@ def symptoms(state: EngineState, slo: Slo | None = None, paced: Pace | None = No
     # Tails are taken over some seconds around an interval: near another loss they speak of that one.
     rest = ~near(state, np.logical_or.reduce(list(found.values())))
     return found | {
-        "ttft": _tail_above(state, state.ttft, at.ttft_s) & rest,
+        "ttft": _first_tokens_late(state, at.ttft_s) & rest,
         "e2e": _tail_above(state, state.e2e, at.e2e_s) & rest,
     }
+
+
+def _first_tokens_late(state: EngineState, promised: float | None) -> Bools:
+    return late_first_tokens(state) if promised is None else _tail_above(state, state.ttft, promised)
 
 
 def contrasted(state: EngineState) -> Bools:
@@ -229,12 +234,25 @@ def front_residual(state: EngineState) -> Floats:
     away from standstills: who comes during one waits outside the engine's view.
     """
     calm = (queue_delay(state) < level("felt_wait") / 4) & ~near_standstill(state)
-    enough = around(state, state.ttft.count) >= level("front_requests")
+    seen = around(state, state.ttft.count)
+    enough = seen >= level("front_requests")
     ttft = smooth_mean(state, state.ttft.sum, state.ttft.count)
+    beyond = np.where(seen >= _FEW, ttft - _longest(state.queue) - _longest(state.prefill), np.nan)
     parts = smooth_mean(state, state.queue.sum, state.queue.count)
     parts = parts + smooth_mean(state, state.prefill.sum, state.prefill.count)
     smaller = np.fmin(ttft - parts, _residual_by_order(state))
-    return np.where(calm & enough, np.fmin(smaller, _residual_of_most(state, parts)) - step_wait(state), np.nan)
+    smaller = np.where(enough, np.fmin(smaller, _residual_of_most(state, parts)), beyond)
+    return np.where(calm, smaller - step_wait(state), np.nan)
+
+
+_FEW = 3  # requests a mean TTFT of which is compared with the longest queue and prefill of the whole window
+
+
+def _longest(histogram: HistogramDelta) -> float:
+    """The upper edge of the last bucket that any request of the window fell into; infinite where none was seen."""
+    filled = np.flatnonzero(np.nan_to_num(histogram.counts).sum(axis=0))
+    edges = np.concatenate((histogram.bounds, [np.inf]))
+    return float(edges[filled[-1]]) if len(filled) else float("inf")
 
 
 def _residual_of_most(state: EngineState, parts: Floats) -> Floats:

@@ -41,6 +41,12 @@ _TABLE = (
     Threshold("felt_errors", 0.01, "ratio", "one refused request in a hundred breaks a 99% availability goal"),
     # Episodes
     Threshold("episode_min", 5.0, "s", "a start-up wave of clients drains within some seconds; an incident stays"),
+    Threshold(
+        "late_nats",
+        12.0,
+        "nats",
+        "first tokens later than usual by chance: once in 160,000 requests at most (CUSUM, method 2.2)",
+    ),
     Threshold("stall_min", 2.0, "s", "no step of a healthy engine lasts that long, a full prefill step included"),
     Threshold(
         "late_min",

@@ -62,6 +62,7 @@ CAUSE = CauseEntry(
     hurts_as=("queue", "itl"),
     order=4,
     acts_through=("kv_capacity", "seat_cap", "overload"),
+    alone_as=("e2e",),  # each answer takes longer to write
     onset_from=("outputs.longer",),
     settled_by=("metrics",),
 )

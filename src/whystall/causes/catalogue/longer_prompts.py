@@ -75,6 +75,7 @@ CAUSE = CauseEntry(
     hurts_as=("queue", "itl"),
     order=4,
     acts_through=("kv_capacity", "prefill_bound", "token_budget", "prefill_interference", "seat_cap", "overload"),
+    alone_as=("ttft", "e2e"),  # each prompt takes longer to compute, limit or none
     onset_from=("prompts.longer",),
     settled_by=("metrics",),
 )

@@ -1,0 +1,99 @@
+"""Since when first tokens come late where nobody promised when: against the window's own earlier requests.
+
+Nothing is felt of a TTFT under 200 ms, and a long prompt takes what it takes. A loss is one that grew: a good part of the
+requests get their first token above the felt wait and above twice what most got before (DESIGN.md, SLO).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whystall.model.engine_state import EngineState
+from whystall.state.histograms import quantile_of
+
+from .smoothing import around
+from .thresholds import level
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+# CUSUM of the log likelihood ratio (method.md 2.2) of "half of the requests are late" against the share that was late
+# before. Requests of one interval share their steps: an interval weighs no more than _CLIP nats, two or three late ones.
+_HALF, _CLIP = 0.5, 4.0
+_REFIT = 1.15  # what is usual is looked at again when that many times as many requests are known
+
+
+def late_first_tokens(state: EngineState) -> Bools:
+    """Intervals in which first tokens come late, compared with those of the window before it began."""
+    flags = np.zeros(len(state.dt), dtype=bool)
+    if not len(state.ttft.bounds):
+        return flags
+    seen = around(state, _observed(state))
+    for start, stop, bound in _Watch(state).stretches():
+        late = around(state, late_counts(state, bound))
+        flags[start:stop] = ((late > 0) & (late >= level("gain") * seen))[start:stop]
+    return np.asarray(flags & state.valid, dtype=bool)
+
+
+def late_counts(state: EngineState, bound: float) -> Floats:
+    """First tokens by interval that came later than ``bound`` seconds, linear inside the bucket that holds it.
+
+    Without that part a bound of 0.26 s would count from 0.5 s on (vLLM's next edge). Before and after are counted alike.
+    """
+    edges = np.concatenate(([0.0], state.ttft.bounds, [np.inf]))
+    with np.errstate(invalid="ignore"):
+        part = np.where(np.isfinite(edges[1:]), (edges[1:] - bound) / (edges[1:] - edges[:-1]), edges[:-1] >= bound)
+    return np.asarray(np.nan_to_num(state.ttft.counts) @ np.clip(part, 0.0, 1.0))
+
+
+def _observed(state: EngineState) -> Floats:
+    return np.asarray(np.nansum(state.ttft.counts, axis=1))
+
+
+class _Watch:
+    """Goes through the intervals once. Those that raise no suspicion are what is usual for the ones after them."""
+
+    def __init__(self, state: EngineState) -> None:
+        self.state = state
+        self.total = _observed(state)
+        self.usual: Bools = np.zeros(len(state.dt), dtype=bool)
+        self.known = 0.0
+        self.bound, self.share = float("nan"), 1.0
+        self.late = np.zeros(len(state.dt))
+
+    def stretches(self) -> list[tuple[int, int, float]]:
+        """(first, last + 1, bound in seconds) of each stretch with surely more late first tokens than before it."""
+        found = []
+        score, best, since, peak = 0.0, 0.0, 0, 0
+        for i in range(len(self.total)):
+            score = max(0.0, score + self._nats(i))
+            if score > best:
+                best, peak = score, i + 1
+            if score > 0.0:
+                continue
+            if best > level("late_nats"):
+                found.append((since, peak, self.bound))
+            else:
+                self._learn(since, i + 1)
+            best, since = 0.0, i + 1
+        return [*found, (since, peak, self.bound)] if best > level("late_nats") else found
+
+    def _nats(self, i: int) -> float:
+        """What the requests of an interval say for a loss; 0 where none came or too little is known of the others."""
+        if not (self.total[i] > 0 and self.share < _HALF):
+            return 0.0
+        late, timely = self.late[i], self.total[i] - self.late[i]
+        nats = late * np.log(_HALF / self.share) + timely * np.log((1 - _HALF) / (1 - self.share))
+        return float(np.clip(nats, -_CLIP, _CLIP))
+
+    def _learn(self, start: int, stop: int) -> None:
+        self.usual[start:stop] = self.state.valid[start:stop]
+        seen = float(self.total[self.usual].sum())
+        if seen < level("baseline_requests") or seen < _REFIT * self.known:
+            return
+        self.known = seen
+        self.bound = max(level("felt_wait"), level("slow_factor") * quantile_of(self.state.ttft, 0.5, self.usual)[0])
+        self.late = late_counts(self.state, self.bound)
+        # Two more of either kind: a share seen among ten requests is no better known than that (Agresti and Coull).
+        self.share = (float(self.late[self.usual].sum()) + 2) / (seen + 4)
