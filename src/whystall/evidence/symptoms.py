@@ -42,8 +42,9 @@ def symptoms(state: EngineState, slo: Slo | None = None, paced: Pace | None = No
         "contrast": contrasted(state),
         "away": gaps(state),
     }
-    # Tails are taken over some seconds around an interval: near another loss they speak of that one.
-    rest = ~near(state, np.logical_or.reduce(list(found.values())))
+    # Tails are taken over some seconds around an interval: near another loss they speak of that one. Single slow steps
+    # do not make first tokens late for long: what does is its own loss.
+    rest = ~near(state, np.logical_or.reduce([flags for kind, flags in found.items() if kind != "itl"]))
     return found | {
         "ttft": _first_tokens_late(state, at.ttft_s) & rest,
         "e2e": _tail_above(state, state.e2e, at.e2e_s) & rest,
