@@ -175,12 +175,14 @@ def _slower(rows: StepRows, residual: Floats, state: EngineState, at: int) -> Bo
 def late_by_pace(state: EngineState, found: Pace | None, felt_s: float) -> Bools:
     """Intervals of the slower part that a user feels: late, and by more than the gain worth naming; or twice too late.
 
+    What came with a restart can be undone: there a loss need not be felt by itself, as long as tokens do not come at once.
     Medians over some rows: a single row is noise on a shared machine.
     """
     flags = np.zeros(len(state.dt), dtype=bool)
     if found is None or not found.changed:
         return flags
     sure = surely(found.rows, found.cost)
+    felt_s = min(felt_s, level("quick_itl")) if _with_a_restart(state, found) else felt_s
     for i in _inside(found):
         near = slice(max(i - _LAST // 2, 0), i + _LAST // 2)
         excess, seconds = float(np.median(sure[near])), float(np.median(found.rows.seconds[near]))
@@ -188,6 +190,14 @@ def late_by_pace(state: EngineState, found: Pace | None, felt_s: float) -> Bools
         if felt or excess > np.log(level("slow_factor")):
             flags[found.rows.first[i] : found.rows.last[i]] = True
     return flags & state.valid
+
+
+def _with_a_restart(state: EngineState, found: Pace) -> bool:
+    """Whether the server started anew between the last row before the change and the first after it."""
+    at = int(np.argmax(found.slower))
+    earlier = np.flatnonzero(found.usual)
+    since = float(state.t_start[earlier[-1]]) if len(earlier) else 0.0
+    return any(since <= t <= float(state.t_end[at]) for t in state.restarts)
 
 
 def _inside(found: Pace) -> Iterator[int]:
