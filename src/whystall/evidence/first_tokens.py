@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whystall.model.engine_state import EngineState
-from whystall.state.histograms import quantile_of
+from whystall.state.histograms import mean_of, means, quantile_of
 
-from .smoothing import around
+from .change import change_point
+from .smoothing import around, smooth_mean
 from .thresholds import level
 
 Floats = NDArray[np.float64]
@@ -22,6 +23,7 @@ Bools = NDArray[np.bool_]
 # before. Requests of one interval share their steps: an interval weighs no more than _CLIP nats, two or three late ones.
 _HALF, _CLIP = 0.5, 4.0
 _REFIT = 1.15  # what is usual is looked at again when that many times as many requests are known
+_AFTER = 20  # intervals after the suspicion began among which the change is looked for
 
 
 def late_first_tokens(state: EngineState) -> Bools:
@@ -29,11 +31,27 @@ def late_first_tokens(state: EngineState) -> Bools:
     flags = np.zeros(len(state.dt), dtype=bool)
     if not len(state.ttft.bounds):
         return flags
-    seen = around(state, _observed(state))
+    seen, mean = around(state, _observed(state)), smooth_mean(state, state.ttft.sum, state.ttft.count)
     for start, stop, bound in _Watch(state).stretches():
         late = around(state, late_counts(state, bound))
-        flags[start:stop] = ((late > 0) & (late >= level("gain") * seen))[start:stop]
+        flags[start:stop] = ((mean > bound) | ((late > 0) & (late >= level("gain") * seen)))[start:stop]
+        flags[_began(state, start, stop, bound) : start] = True
     return np.asarray(flags & state.valid, dtype=bool)
+
+
+def _began(state: EngineState, start: int, stop: int, bound: float) -> int:
+    """Where the mean TTFT changed, if that was before the suspicion began and all that came since was late on the whole.
+
+    Buckets are wide: a mean just above the bound is seen late in them.
+    """
+    observed = means(state.ttft)
+    at = np.flatnonzero(np.isfinite(observed[: min(start + _AFTER, stop)]))
+    split = change_point(np.log(observed[at])) if (observed[at] > 0).all() else None
+    if split is None or at[split[0]] >= start:
+        return start
+    meanwhile = np.zeros(len(state.dt), dtype=bool)
+    meanwhile[at[split[0]] : start] = True
+    return int(at[split[0]]) if mean_of(state.ttft, meanwhile) > bound else start
 
 
 def late_counts(state: EngineState, bound: float) -> Floats:

@@ -55,7 +55,7 @@ def _interference(scene: Scene) -> Iterator[Evidence]:
     worth, certain = -math.log(1 - level("gain")), math.log(level("interference"))
     could = min(times, _without_prefill(scene))
     strength = max(-1.5, min(1.5, 0.3 + 0.7 * ramp(math.log(could), worth, certain)))
-    part = min(share, _explained(itl / scene.batch_itl_s, could) if scene.surely_slower else 1.0)
+    part = min(share, _explained(scene, itl, could) if scene.surely_slower else 1.0)
     strength = min(strength, ramp(part, 0.2, 0.5)) if felt else min(strength, -0.3)
     values = {"itl": 1e3 * itl, "times": times, "alone": 1e3 * alone, "share": share}
     yield scene.evidence("itl.mixed_steps", times, "ratio", strength, text.format(**values))
@@ -72,12 +72,19 @@ def _without_prefill(scene: Scene) -> float:
     return 1 / (1 - share) if math.isfinite(share) and share < 1 else math.inf
 
 
-def _explained(times: float, could: float) -> float:
-    """The part of an ITL ``times`` the usual that goes with the prompts, in logs; ``could`` is what their time makes of it.
+def _explained(scene: Scene, itl: float, could: float) -> float:
+    """The part of a longer ITL that goes with the prompts, in logs; ``could`` is what their time makes of it.
 
-    Where steps became slower at equal work, that is the other part.
+    Where steps became slower at equal work, that is the other part. Against the healthy past, where there is one: prompts
+    that tokens waited for there as well are no news.
     """
-    return math.log(could) / math.log(times) if times > 1 and could > 1 else 1.0
+    usual, then = scene.batch_itl_s, 1.0
+    past = mean_of(scene.state.itl, scene.before) if scene.before.any() else float("nan")
+    share = prompts_share(scene.paced, scene.before)
+    if past > 0 and share < 1:
+        usual, then = past, 1 / (1 - max(share, 0.0))
+    times, more = itl / usual, could / then
+    return math.log(more) / math.log(times) if times > 1 and more > 1 else float(times <= 1)
 
 
 def _not_alone(scene: Scene) -> bool:

@@ -110,13 +110,17 @@ class Scene:
 
     @cached_property
     def _alike(self) -> Bools:
-        """Rows of the incident whose steps hold no more tokens than twice those that the healthy line was fitted to.
+        """Rows of the incident whose steps the healthy line can judge; none where it cannot judge most of them.
 
-        A line that saw decoding alone says nothing of steps full of prompts; where most are such, it says nothing at all.
+        A line that saw decoding alone says nothing of steps full of prompts: no more than twice the tokens that it was
+        fitted to. One that saw prompts knows what a token costs, as far as its own doubt allows.
         """
         assert self.paced is not None
-        rows, at = self.paced.rows, TERMS.index("tokens")
-        near = rows.work[:, at] <= level("slow_factor") * self.paced.cost.reach[at]
+        rows, cost = self.paced.rows, self.paced.cost
+        tokens, requests = (cost.reach[TERMS.index(term)] for term in ("tokens", "requests"))
+        near = rows.work[:, TERMS.index("tokens")] <= level("slow_factor") * tokens
+        if tokens > level("slow_factor") * requests:
+            near |= cost.doubt(rows.work) <= level("line_doubt")
         inside = self.inside[rows.first]
         return np.asarray(inside & near & (2 * (inside & near).sum() > inside.sum()), dtype=bool)
 

@@ -102,15 +102,30 @@ def _settles(scene: Scene) -> Iterator[Evidence]:
     if not lost.sum() > 0 or not early.any():
         return
     share = float(lost[early].sum() / lost.sum())
+    settled = min(share, _share_for_the_work(lost, np.nan_to_num(state.generation_tokens), begin, early))
     text = Text(
         "{share:.0%} of the time lost lies in the first half of the {n:span} since it began",
         "损失时间的 {share:.0%} 落在开始后 {n:span}的前半段",
     )
     long = state.seconds - first >= level("settle_min")
-    tells = long and not scene.before.any() and len(runs(lost > 0.1 * lost.max())) >= level("settle_times")
-    strength = ramp(share, 0.65, 0.85) if tells else min(ramp(share, 0.65, 0.85), 0.0)
+    from_the_start = not scene.before.any() and not scene.surely_slower
+    tells = long and from_the_start and len(runs(lost > 0.1 * lost.max())) >= level("settle_times")
+    strength = ramp(settled, 0.65, 0.85) if tells else min(ramp(settled, 0.65, 0.85), 0.0)
     words = text.format(share=share, n=state.seconds - first)
     yield scene.evidence("loss.settles", share, "ratio", strength, words)
+
+
+def _share_for_the_work(lost: Floats, tokens: Floats, begin: int, early: Bools) -> float:
+    """The first half's share of the loss where both halves had made as many tokens: less work loses less by itself.
+
+    0 where the second half made none: nothing says how slow it was.
+    """
+    first, second = tokens[begin:][early[begin:]].sum(), tokens[begin:][~early[begin:]].sum()
+    if not second > 0:
+        return 0.0
+    late = float(lost[~early].sum() / second)
+    soon = float(lost[early].sum() / first) if first > 0 else float("inf")
+    return soon / (soon + late) if np.isfinite(soon) and soon + late > 0 else 1.0
 
 
 def _lost(scene: Scene) -> Floats:
@@ -131,11 +146,13 @@ def _lost(scene: Scene) -> Floats:
 
 
 def _lost_elsewhere(scene: Scene) -> Floats | None:
-    """Seconds lost in the queue or the front end, where one of them is the loss and tokens come in time for most of it."""
+    """Seconds lost before the first token, where that is the loss and tokens come in time for most of it."""
     state, kinds = scene.state, scene.focus.kinds
     tokens = max(kinds.get(kind, 0.0) for kind in ("itl", "stall", "host_gap"))
     if kinds.get("front", 0.0) > 2 * tokens:
         return np.asarray(np.nan_to_num(front_residual(state)).clip(min=0.0) * np.nan_to_num(state.first_tokens))
+    if kinds.get("ttft", 0.0) > 2 * max(tokens, kinds.get("queue", 0.0)):
+        return np.nan_to_num(state.ttft.sum)
     return _waited(scene) if kinds.get("queue", 0.0) > 2 * tokens else None
 
 

@@ -65,7 +65,7 @@ CAUSE = CauseEntry(
         ),
         Link(
             Text("It grows with the work: {excess_each_step}", "它随工作量增长：{excess_each_step}"),
-            (Need("excess.each_step", 0.0, below=True),),
+            (Need("excess.each_step", 0.3, below=True),),
             if_seen=True,  # batches that are all alike cannot tell
             rejects=Text(
                 "what every step loses alike: the host, launches, waiting for a rank",
