@@ -250,10 +250,12 @@ _FEW = 3  # requests a mean TTFT of which is compared with the longest queue and
 
 
 def _longest(histogram: HistogramDelta) -> float:
-    """The upper edge of the last bucket that any request of the window fell into; infinite where none was seen."""
-    filled = np.flatnonzero(np.nan_to_num(histogram.counts).sum(axis=0))
+    """The upper edge of the last bucket that any request of the window fell into; infinite where too few have finished."""
+    counts = np.nan_to_num(histogram.counts).sum(axis=0)
+    if counts.sum() < level("front_requests"):
+        return float("inf")
     edges = np.concatenate((histogram.bounds, [np.inf]))
-    return float(edges[filled[-1]]) if len(filled) else float("inf")
+    return float(edges[np.flatnonzero(counts)[-1]])
 
 
 def _residual_of_most(state: EngineState, parts: Floats) -> Floats:

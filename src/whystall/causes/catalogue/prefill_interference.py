@@ -30,7 +30,6 @@ CAUSE = CauseEntry(
         "step.host_gap": -2.0,  # prompts keep the GPU busy
         "itl.mixed_steps": 5.0,  # the excess over decode-only steps, together with prompts, is the mechanism
         "step.residual": -2.0,  # steps that are longer than their prompts explain have another reason
-        "step.pauses": -2.0,  # and so have pauses that no prompt explains
         "kv.preemptions": -3.0,  # preempted requests freeze, too
         "progress.stalled": -3.0,  # a standstill is not a long step
         "queue.growing": -0.7,  # with more prompts than it can take, capacity comes first
