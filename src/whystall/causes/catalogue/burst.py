@@ -29,6 +29,7 @@ CAUSE = CauseEntry(
         "queue.delay": 1.5,  # the bunch waits
         "queue.growing": -1.5,  # a queue that only grows is overload
         "kv.saturated": -1.0,  # the pool is a limit of its own
+        "step.residual": -2.0,  # where steps became slower, the same arrivals wait
         "front.residual": -1.0,  # a slow front end bunches requests, too
     },
     links=(

@@ -36,7 +36,7 @@ CAUSE = CauseEntry(
         "step.host_gap": -1.0,  # a GPU in a collective counts as in use
         "step.on_gpu": 0.7,  # so the excess is in its time
         "step.pauses": -1.5,  # every step has its collectives
-        "gpu.held_down": -2.0,  # the clock explains it
+        "gpu.held_down": -4.0,  # the clock explains it
         "version.changed": -1.5,  # so does another version
     },
     links=(

@@ -35,6 +35,8 @@ CAUSE = CauseEntry(
         "seats.full": -2.5,  # a limit that can be raised comes first
         "kv.saturated": -2.5,  # likewise
         "budget.full": -1.0,  # likewise
+        "queue.deferred": -3.0,  # who is set aside does not wait for capacity
+        "step.residual": -2.0,  # a slower server gets its queue from the same work
         "front.residual": -2.5,  # a front end that is full comes first
         "prefill.busy": -1.0,  # prefill capacity has its own name
         "prefix.lost": -2.0,  # the extra work has a cause

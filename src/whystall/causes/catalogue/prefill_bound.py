@@ -35,6 +35,8 @@ CAUSE = CauseEntry(
         "kv.saturated": -2.0,  # short of blocks, prompts wait for those
         "kv.preemptions": -1.5,  # recompute also fills steps with prompts
         "seats.full": -1.0,  # short of seats likewise
+        "step.residual": -2.0,  # the same prompts took less before
+        "gpu.held_down": -2.0,  # a slow clock makes prompts long to compute
         "prefix.lost": -1.5,  # the lost cache explains the extra work
         "prompts.victims": -3.0,  # the short ones wait for a giant, not for capacity
         "peers.load": -3.0,  # it is short here only, because the others get less

@@ -27,7 +27,7 @@ CAUSE = CauseEntry(
         "contrast.structured_output": 7.0,  # the same load without it is better: no observation says more
         "queue.deferred": 4.5,  # set aside is what the scheduler does with them
         "config.transfer": -3.0,  # a KV connector sets requests aside, too
-        "config.lora": -2.0,  # without adapters a grammar is the first suspect
+        "config.lora": -4.0,  # adapters that are waited for look the same
         "queue.delay": 1.0,  # who is set aside waits
     },
     links=(
@@ -43,7 +43,7 @@ CAUSE = CauseEntry(
                 "LoRA swapping",
                 "LoRA 换入换出",
             ),
-            optional=True,
+            if_seen=True,  # where adapters may be waited for, nothing tells a grammar from them
         ),
     ),
     other_links=(shown_by_contrast("structured_output"),),
