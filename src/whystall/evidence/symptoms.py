@@ -97,6 +97,9 @@ def client_gap(state: EngineState) -> Floats:
     return np.where(comparable, gap, np.nan)
 
 
+_APART = 10.0  # times the usual interval
+
+
 def queue_delay(state: EngineState) -> Floats:
     """Seconds that a request arriving in the interval will wait: waiting over the admission rate (Little's law).
 
@@ -109,6 +112,9 @@ def queue_delay(state: EngineState) -> Floats:
     admitted = np.where(np.isnan(admitted), smooth_rate(state, state.generation_tokens), admitted)
     with np.errstate(divide="ignore", invalid="ignore"):
         delay = np.where(waiting > 0, waiting / admitted, 0.0)
+    # Between scrapes far apart (a clock that was set, pages that were lost) nobody saw the queue that stood at both ends.
+    usual = float(np.median(state.dt)) if len(state.dt) else 0.0
+    delay = np.where(state.dt > max(_APART * usual, level("hang_min")), np.nan, delay)
     # One scrape with a queue between two without is a step in progress, not a wait.
     both = np.fmin(state.waiting_start, state.waiting_end) > 0
     neighbours = np.convolve(np.nan_to_num(state.waiting_end) > 0, np.ones(5))[2:][: len(both)] >= 2

@@ -2,9 +2,51 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from whystall.causes.entry import CauseEntry, Link, LookAlike, Need
 from whystall.causes.links import seen_in_contrast
 from whystall.model.text import Text
+
+# A process that grows hurts nobody before it comes to its end.
+_GROWS = Link(
+    Text(
+        "A process grows without end: {memory_growth}",
+        "进程不断增长：{memory_growth}",
+    ),
+    (Need("memory.growth"),),
+    rejects=Text(
+        "a cache that fills: its growth bends off",
+        "缓存填充：其增长会趋缓",
+    ),
+)
+_KILLED = Link(
+    Text(
+        "The kernel ended a process: {log_killed}",
+        "内核结束了进程：{log_killed}",
+    ),
+    (Need("log.killed"),),
+    optional=True,
+)
+_AWAY = Link(
+    Text(
+        "The server was away: {server_away}",
+        "服务器曾消失：{server_away}",
+    ),
+    (Need("server.away"),),
+)
+_FREED = Link(
+    Text(
+        "The restart freed it: {memory_dropped}",
+        "重启释放了内存：{memory_dropped}",
+    ),
+    (Need("memory.dropped"),),
+    rejects=Text(
+        "the load: it was the same before and after",
+        "负载：前后相同",
+    ),
+    optional=True,
+)
 
 CAUSE = CauseEntry(
     id="host_memory_leak",
@@ -31,47 +73,8 @@ CAUSE = CauseEntry(
         "config.changed": -2.0,  # a restart for new settings was meant
         "startup.failed": -2.0,  # a start that fails is another story
     },
-    links=(
-        Link(
-            Text(
-                "A process grows without end: {memory_growth}",
-                "进程不断增长：{memory_growth}",
-            ),
-            (Need("memory.growth"),),
-            rejects=Text(
-                "a cache that fills: its growth bends off",
-                "缓存填充：其增长会趋缓",
-            ),
-        ),
-        Link(
-            Text(
-                "The server was away: {server_away}",
-                "服务器曾消失：{server_away}",
-            ),
-            (Need("server.away"),),
-            optional=True,
-        ),
-        Link(
-            Text(
-                "The restart freed it: {memory_dropped}",
-                "重启释放了内存：{memory_dropped}",
-            ),
-            (Need("memory.dropped"),),
-            rejects=Text(
-                "the load: it was the same before and after",
-                "负载：前后相同",
-            ),
-            optional=True,
-        ),
-        Link(
-            Text(
-                "The kernel ended a process: {log_killed}",
-                "内核结束了进程：{log_killed}",
-            ),
-            (Need("log.killed"),),
-            optional=True,
-        ),
-    ),
+    links=(_GROWS, _AWAY, _FREED, _KILLED),
+    other_links=((_GROWS, msgspec.structs.replace(_KILLED, optional=False)),),
     numbers=(
         Text(
             "{memory_growth:~2} GB an hour",
