@@ -30,13 +30,11 @@ MISSED = {
     ): "the host takes 12 ms for each step that is no graph: engine_loop_cpu before token_budget",
 }
 MISSED_AT_5_S = MISSED | {
-    ("h200", "long_decode"): "two causes at 0.5 to 0.6 each: unknown, with both named",
     ("h200", "texts"): "two causes at 0.5 to 0.6 each: unknown, with both named",
     (
         "h200_blind",
         "big_burst",
     ): "waves of 5 s between scrapes of 5 s: prefill_interference, which the burst brings about",
-    ("h200_blind", "dp_slow"): "one replica at 30 to 60 ms a token among others' load: healthy",
 }
 every_recording = pytest.mark.parametrize(("group", "name"), RECORDINGS)
 
