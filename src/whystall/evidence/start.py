@@ -11,7 +11,7 @@ from whystall.model.diagnosis import Evidence, Onset
 from whystall.model.text import Text
 from whystall.state.step_cost import edges_of
 
-from .scene import Floats, Scene
+from .scene import Bools, Floats, Scene
 from .silence import silences
 from .smoothing import runs
 from .symptoms import front_residual

@@ -33,6 +33,7 @@ def test_every_why_carries_its_own_check(entry: CauseEntry) -> None:
 
 @pytest.mark.parametrize("entry", catalogue().values(), ids=lambda entry: entry.id)
 def test_a_check_that_fails_breaks_the_chain(entry: CauseEntry) -> None:
+    entry = msgspec.structs.replace(entry, other_links=())  # another way to see the same may hold still
     for link in (link for link in entry.links if not link.optional):
         found = all_holding(entry)
         broken = link.needs[0].evidence
