@@ -200,7 +200,7 @@ def links(at: float) -> tuple[Link, ...]:
     t = tuple(at - 15.0 * n for n in range(20))[::-1]
     fine, slow = (0.0004,) * 20, (0.0005,) * 19 + (0.021,)
     return (
-        Link("gpu9:9400", at, "away", None, None, None, 1.0, 0.0005, t, (*fine[:19], None)),
+        Link("gpu9:9400", at, "away", None, None, None, 0.05, 0.0005, t, (*fine[:19], None)),
         Link("gpu8:9400", at, "slower", 0.019, 0.021, 0.03, 0.2, 0.0005, t, slow),
         Link("gpu7:9400", at, "ok", 0.0003, 0.0004, 0.0009, 0.0, 0.0004, t, fine),
     )

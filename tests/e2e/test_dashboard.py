@@ -206,6 +206,13 @@ def test_language_and_colours_are_switched_by_the_keyboard_and_kept(scene, show)
     tab.keyboard.press("Enter")
     tab.get_by_role("heading", name="总览").wait_for()
     assert "lang=zh" in tab.url
+    assert "起监视" in tab.locator("#foot").inner_text()
+    tab.locator("nav a").nth(1).click()
+    tab.locator("#lang").click()
+    tab.get_by_role("heading", name="Incidents").wait_for()
+    assert "watching since" in tab.locator("#foot").inner_text()  # of a page that says nothing of it itself
+    tab.locator("#lang").click()
+    tab.get_by_role("heading", name="事件").wait_for()
     background = "getComputedStyle(document.body).backgroundColor"
     light = tab.evaluate(background)
     tab.locator("#theme").focus()

@@ -97,8 +97,9 @@ class OwnState(msgspec.Struct, frozen=True):
 class Link(msgspec.Struct, frozen=True):
     """The way from this watch to another daemon: the last round of probes, at ``at`` (unix seconds).
 
-    ``low_s median_s high_s`` of its round trips, null where none came back; ``lost_ratio`` is the share that did not;
-    ``usual_s`` the median of the rounds before. ``t`` and ``rtts_s`` are the medians of the last minutes, oldest first.
+    ``low_s median_s high_s`` of its round trips, null where none came back; ``usual_s`` is the median of the rounds before.
+    ``t`` and ``rtts_s`` are the medians of the last minutes, oldest first, ``lost_ratio`` the share of their probes that
+    did not come back.
     ``slower``: at least twice the usual, by 5 ms or more; ``lost``: over 2% gone in those minutes; ``away``: nothing came
     back in the last round.
     """

@@ -27,25 +27,25 @@ def _link(peer: str, rounds: list[Round]) -> Link:
     before = [rtt for rtt in medians[:-1] if math.isfinite(rtt)]
     usual = float(np.median(before)) if before else math.nan
     low, median, high = values(last.figures())
+    lost = sum(one.lost for one in rounds) / max(sum(one.sent for one in rounds), 1)
     return Link(
         peer=peer,
         at=round(last.t, 3),
-        condition=_condition(rounds, medians[-1], usual),
+        condition=_condition(lost, medians[-1], usual),
         low_s=low,
         median_s=median,
         high_s=high,
-        lost_ratio=last.lost / last.sent,
+        lost_ratio=lost,
         usual_s=values([usual])[0],
         t=tuple(round(one.t, 3) for one in rounds),
         rtts_s=values(medians),
     )
 
 
-def _condition(rounds: list[Round], now: float, usual: float) -> LinkCondition:
+def _condition(lost: float, now: float, usual: float) -> LinkCondition:
     """By the same levels as the evidence, so that page and diagnosis say the same."""
     if not math.isfinite(now):
         return "away"
     if now - usual > level("link_felt") and now >= level("link_slower") * usual:
         return "slower"
-    lost, sent = sum(one.lost for one in rounds), sum(one.sent for one in rounds)
-    return "lost" if lost >= level("link_lost") * sent else "ok"
+    return "lost" if lost >= level("link_lost") else "ok"

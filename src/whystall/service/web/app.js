@@ -8,7 +8,7 @@ import { Live } from "./live.js";
 import { casePage } from "./page_case.js";
 import { casesPage } from "./page_cases.js";
 import { enginePage } from "./page_engine.js";
-import { fleetPage } from "./page_fleet.js";
+import { fleetPage, foot } from "./page_fleet.js";
 import { incidentPage } from "./page_incident.js";
 import { incidentsPage } from "./page_incidents.js";
 import { tracesPage } from "./page_traces.js";
@@ -203,6 +203,7 @@ const frame = () => {
       } }, say(dark ? "light" : "dark"))));
   if (focused === "lang" || focused === "theme") at(focused).focus();
   drawLive();
+  foot();
 };
 
 const system = matchMedia("(prefers-color-scheme: dark)");

@@ -118,8 +118,11 @@ const clockOf = (fleet) => {
   return Math.abs(fleet.at - newest) > 3600 ? newest : Math.max(fleet.at, newest);
 };
 
-const foot = (fleet) => {
-  document.getElementById("foot").replaceChildren(say("made_by", { version: fleet.version, time: moment(fleet.started) }));
+let known = null; // what the foot says, also in the language that is chosen later
+
+export const foot = (fleet = known) => {
+  known = fleet;
+  if (known) document.getElementById("foot").replaceChildren(say("made_by", { version: known.version, time: moment(known.started) }));
 };
 
 export const fleetPage = {
