@@ -148,6 +148,17 @@ def test_the_verdict_is_a_sign_and_a_word(scene, show):
     assert said == ["✘ bottleneck", "⊘ unreachable", "✘ bottleneck", "◔ warning", "✔ healthy"]
 
 
+def test_what_sets_a_replica_apart_stands_in_its_row(show):
+    scene, apart = shown_server.Scene(), Text("tokens come 30 ms apart, 12 ms on the other 2 of k8s")
+    slow = msgspec.structs.replace(shown.engine("k8s~b", "healthy"), beside=apart)
+    scene.fleet = shown.fleet(shown.engine("k8s~a", "healthy"), slow)
+    with shown_server.serving(scene):
+        tab = show(scene)
+        rows = tab.locator(".scroll").first.locator("tbody tr")
+        rows.nth(1).get_by_text("≠ tokens come 30 ms apart, 12 ms on the other 2 of k8s").wait_for()
+        assert "≠" not in rows.first.inner_text()
+
+
 def test_the_filter_and_the_order_stand_in_the_url(scene, show):
     tab = show(scene)
     tab.get_by_label("Filter by name, model, limit").fill("chat")
@@ -388,6 +399,7 @@ def hostile() -> shown_server.Scene:
         silenced=ATTACK,
         error=ATTACK,
         error_text=text,
+        beside=text,
     )
     incident = msgspec.structs.replace(
         shown.incident(1, "x", "seq_cap"), engine_id=ATTACK, headline=text, target=ATTACK, diagnosis=found

@@ -46,7 +46,7 @@ class FleetEngine(msgspec.Struct, frozen=True):
     ``verdict`` is null until a first diagnosis; ``binding_limit`` is the first cause's id, "" where nothing binds.
     ``incident`` is the number of the open one, 0 where there is none; ``since`` when that began. ``error`` is the name
     and text of what the last scrape met, "" where it gave a page, and ``error_text`` the same for a reader. ``cost_s`` is
-    CPU that diagnosing it took so far.
+    CPU that diagnosing it took so far. ``beside`` says what sets it apart from the others behind the same target.
     """
 
     id: str
@@ -68,6 +68,7 @@ class FleetEngine(msgspec.Struct, frozen=True):
     error: str = ""
     error_text: Text = msgspec.field(default_factory=lambda: Text(""))
     spark: Spark = Spark()
+    beside: Text = msgspec.field(default_factory=lambda: Text(""))
     cost_s: float = 0.0
 
 

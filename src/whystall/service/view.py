@@ -38,6 +38,7 @@ from .look import Seen
 from .lookout import Lookout
 from .pulse import MOST_S, Pulse
 from .server import EngineSeen, Server
+from .spread import with_spread
 from .view_values import values
 
 SPARK_POINTS = 60
@@ -66,7 +67,7 @@ def fleet(lookout: Lookout, store: StoreState, started: float, links: Links | No
     pairs = [(server, engine) for server in lookout.servers.values() for engine in server.engines.values()]
     engines = [fleet_engine(server, engine) for server, engine in pairs]
     unseen = [_unseen(server) for server in lookout.servers.values() if not server.engines]
-    ordered = sorted([*engines, *unseen], key=lambda one: (_ORDER[one.condition], one.id))
+    ordered = sorted([*with_spread(engines), *unseen], key=lambda one: (_ORDER[one.condition], one.id))
     ways = links_view(links) if links is not None else ()
     return Fleet(time.time(), started, __version__, tuple(ordered), store, own_state(lookout.pulse), ways)
 

@@ -76,6 +76,7 @@ const answerCell = (engine) => {
     h("p", {}, headline),
     engine.since !== null && h("p", { class: "muted" }, say("since_time", { time: moment(engine.since) })),
     ahead && ahead !== headline && h("p", { class: "forecast" }, `◔ ${ahead}`),
+    text(engine.beside) && h("p", { class: "forecast" }, `≠ ${text(engine.beside)}`),
     engine.silenced && h("p", { class: "muted" }, say("silenced", { why: engine.silenced })),
   ];
 };
