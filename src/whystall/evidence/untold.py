@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from whystall.model.text import Text
+from whystall.state.histograms import count_of, mean_of
 
 from .scene import Scene
 from .symptoms import queue_delay
@@ -13,7 +14,7 @@ from .thresholds import level
 
 def untold(scene: Scene) -> Text | None:
     """Why the window cannot be called healthy; None where nothing speaks against it."""
-    return _uncounted_queue(scene) or _busy_for_nobody(scene)
+    return _uncounted_queue(scene) or _busy_for_nobody(scene) or _parts_unseen(scene)
 
 
 def _uncounted_queue(scene: Scene) -> Text | None:
@@ -38,6 +39,8 @@ def _busy_for_nobody(scene: Scene) -> Text | None:
     if gpu is None:
         return None
     nobody = (scene.state.running_start == 0) & (scene.state.running_end == 0)
+    if scene.state.running_beside is not None:
+        nobody &= scene.state.running_beside == 0
     if not scene.share(nobody) > 0.5:
         return None
     util = scene.mean(gpu.util_ratio, scene.inside & nobody)
@@ -48,3 +51,20 @@ def _busy_for_nobody(scene: Scene) -> Text | None:
         "没有请求运行时 GPU 仍有 {util:.0%} 繁忙：空转的内核或其他进程；功耗可区分",
     )
     return text.format(util=util)
+
+
+def _parts_unseen(scene: Scene) -> Text | None:
+    """First tokens come late as felt, by more than what was seen of the queue and the prefill, and one of these was not."""
+    state = scene.state
+    parts = {"queue": mean_of(state.queue, scene.inside), "prefill": mean_of(state.prefill, scene.inside)}
+    if all(map(np.isfinite, parts.values())) and np.isfinite(state.waiting_end[scene.inside]).any():
+        return None
+    ttft = mean_of(state.ttft, scene.inside)
+    few = count_of(state.ttft, scene.inside) < level("baseline_requests")
+    if few or not ttft - np.nansum(list(parts.values())) > level("felt_wait"):
+        return None
+    text = Text(
+        "first tokens take {ttft:span}, and the page does not say what of it is queue and what prefill",
+        "首 token 需 {ttft:span}，而页面没有说明其中多少是排队、多少是预填充",
+    )
+    return text.format(ttft=ttft)

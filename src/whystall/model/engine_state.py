@@ -195,6 +195,7 @@ class EngineState(msgspec.Struct, frozen=True):
     resident_bytes: Floats | None = None  # of the API process, at the interval's end
     subsystems: Subsystems | None = None
     peers: tuple[Peer, ...] = ()
+    running_beside: Floats | None = None  # requests that run on the other engines of the page, of any model
     starts: tuple[Start, ...] = ()  # those that began before the window's end, oldest first
     shifts: tuple[SettingShift, ...] = ()  # settings that a restart inside the window changed
     signals: tuple[str, ...] = ("metrics",)

@@ -1,3 +1,5 @@
+import msgspec
+
 from cases.window import recording_of
 from states import state_of
 from whystall.pipeline import states_of
@@ -17,3 +19,11 @@ def test_a_lone_engine_has_none() -> None:
     assert state.peers == ()
     assert with_peers([state]) == [state]
     assert peer_of(state).id == "0"
+
+
+def test_an_engine_of_another_model_is_no_replica_and_yet_runs_beside() -> None:
+    first, second = states_of(recording_of({"phases": [{**PHASE, "peers": [PHASE]}]}))
+    other = msgspec.structs.replace(second, engine=msgspec.structs.replace(second.engine, model="another"))
+    found = with_peers([first, other])
+    assert [state.peers for state in found] == [(), ()]
+    assert all((state.running_beside == 4).all() for state in found)
