@@ -6,6 +6,18 @@ from whystall.causes.entry import CauseEntry, Link, LookAlike, Need
 from whystall.causes.links import LATE_AT_THE_CLIENT, seen_in_contrast
 from whystall.model.text import Text
 
+_CLUMPS = Link(
+    Text(
+        "Tokens come in clumps: {client_clumps}",
+        "token 成块到达：{client_clumps}",
+    ),
+    (Need("client.clumps"),),
+    rejects=Text(
+        "the network: that keeps the spacing",
+        "网络：那会保持间隔",
+    ),
+)
+
 CAUSE = CauseEntry(
     id="gateway",
     title=Text(
@@ -29,18 +41,9 @@ CAUSE = CauseEntry(
     },
     links=(
         LATE_AT_THE_CLIENT,
-        Link(
-            Text(
-                "Tokens come in clumps: {client_clumps}",
-                "token 成块到达：{client_clumps}",
-            ),
-            (Need("client.clumps"),),
-            rejects=Text(
-                "the network: that keeps the spacing",
-                "网络：那会保持间隔",
-            ),
-        ),
+        _CLUMPS,
     ),
+    other_links=((_CLUMPS,),),  # beside a first token that is late for more than that, the gap is small
     numbers=(
         Text(
             "{client_gap:span} held back",
