@@ -15,9 +15,10 @@ import click
 from whystall import __version__
 from whystall.cli.ending import end_by_sigterm, ended_by_sigterm
 from whystall.cli.verbs import Verbs
-from whystall.errors import Interrupted, NotWritable, UsageError, WhystallError
+from whystall.errors import InputError, Interrupted, NotWritable, UsageError, WhystallError
 
 INTERNAL = 4
+_LONGEST_SHOWN = 200
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 REPORT_HINT = (
     "This is a fault of whystall. Please report it with the command and, if you can, the input; "
@@ -78,7 +79,8 @@ def run(argv: Sequence[str]) -> int:
     except WhystallError as error:
         return _tell(error, argv)
     except OSError as error:
-        return _tell(_full(error), argv) if error.errno in _FULL and error.filename is None else _fault(error, argv)
+        known = _of_the_system(error)
+        return _tell(known, argv) if known is not None else _fault(error, argv)
     except Exception as error:  # noqa: BLE001  the last resort, so that nobody meets a traceback
         return _fault(error, argv)
 
@@ -87,6 +89,15 @@ def _fault(error: Exception, argv: Sequence[str]) -> int:
     if os.environ.get("WHYSTALL_DEBUG"):
         traceback.print_exc()
     return _tell(WhystallError(f"{type(error).__name__}: {error}", REPORT_HINT), argv)
+
+
+def _of_the_system(error: OSError) -> WhystallError | None:
+    """What the system said of a file that no reader or writer foresaw, as a name that is too long, or of the output."""
+    if error.filename is not None and error.strerror:
+        name = str(error.filename)
+        shown = name if len(name) <= _LONGEST_SHOWN else name[:_LONGEST_SHOWN] + "…"
+        return InputError(f"{shown}: {error.strerror}", "Check the name and the permissions, or give another.")
+    return _full(error) if error.errno in _FULL else None
 
 
 def _full(error: OSError) -> WhystallError:

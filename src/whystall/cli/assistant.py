@@ -24,7 +24,7 @@ from whystall.reports.cases import case_json
 from whystall.reports.json import to_json
 from whystall.reports.postmortem_text import render_postmortem
 from whystall.reports.whatif import render_whatif
-from whystall.sources.live.address import Address
+from whystall.sources.live.address import Address, is_there
 
 from .collecting import recording_of
 from .keeping import past_cases
@@ -106,12 +106,12 @@ class Assistant(msgspec.Struct, frozen=True):
 def _is_below(target: str, allowed: tuple[str, ...]) -> bool:
     path = Path(target)
     folders = [Path(one).resolve() for one in allowed if "://" not in one and Path(one).is_dir()]
-    return path.exists() and any(path.resolve().is_relative_to(folder) for folder in folders)
+    return is_there(target) and any(path.resolve().is_relative_to(folder) for folder in folders)
 
 
 def _is_loopback(target: str) -> bool:
     # By what is written, not by what a name resolves to: a name may resolve to another address the next time.
-    if Path(target).exists() or (urlsplit(target).scheme not in ("http", "https", "") and "://" in target):
+    if is_there(target) or (urlsplit(target).scheme not in ("http", "https", "") and "://" in target):
         return False
     try:
         host = Address.parse(target).host

@@ -24,7 +24,7 @@ from whystall.sources.files.recording import argv_of, log_anchor, read_recording
 from whystall.sources.files.ticket import is_ticket, read_ticket
 from whystall.sources.kubernetes.question import is_kubernetes, parse_kubernetes
 from whystall.sources.kubernetes.reader import read_kubernetes
-from whystall.sources.live.address import looks_like_a_path
+from whystall.sources.live.address import is_there, looks_like_a_path
 from whystall.sources.live.collector import CollectSpec, Progress, collect
 from whystall.sources.log import read_log
 from whystall.sources.prometheus.question import is_question, parse_question
@@ -52,8 +52,8 @@ def recording_of(reading: Reading, lang: str) -> Recording:
     """
     if _tells_of_several(reading.target):
         return _the_only(recordings_of(reading, lang))
-    path = Path(reading.target)
-    if path.exists():
+    if is_there(reading.target):
+        path = Path(reading.target)
         _require_none(reading)
         if reading.timed:
             click.echo(_WHOLE.in_(lang), err=True)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 
 import click
 
 from whystall import pipeline
 from whystall.model.recording import Recording
 from whystall.reports.comparison import COMPARISON_FORMATS, render_comparison
+from whystall.sources.live.address import is_there
 from whystall.sources.live.collector import CollectSpec, collect
 
 from .collecting import collect_spec, recording_of, shown_progress
@@ -39,7 +39,7 @@ def compare(a: str, b: str, asked: Asked, output: Output) -> int:
 
 def _recordings(a: Reading, b: Reading, lang: str) -> tuple[Recording, Recording]:
     # Two servers side by side, so that both are seen under the same load; what is on disk can wait for its turn.
-    if all(":" in one.target and not Path(one.target).exists() for one in (a, b)):
+    if all(":" in one.target and not is_there(one.target) for one in (a, b)):
         return asyncio.run(_both(collect_spec(a), collect_spec(b), lang))
     return recording_of(a, lang), recording_of(b, lang)
 

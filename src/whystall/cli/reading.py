@@ -11,7 +11,7 @@ from whystall.errors import UsageError
 from whystall.model.duration import parse_duration
 from whystall.model.slo import Slo
 from whystall.sources.live.access import Access
-from whystall.sources.live.address import Address
+from whystall.sources.live.address import Address, is_there
 from whystall.trials.actuators.spec import ActuatorSpec
 
 from .companions import Companions
@@ -132,7 +132,7 @@ class Asked(msgspec.Struct, frozen=True):
 
 
 def _is_path(target: str) -> bool:
-    return "://" not in target and (target.startswith(("/", ".", "~")) or Path(target).exists())
+    return "://" not in target and (target.startswith(("/", ".", "~")) or is_there(target))
 
 
 def _peers(urls: tuple[str, ...]) -> tuple[str, ...]:

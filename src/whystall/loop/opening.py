@@ -18,7 +18,7 @@ from whystall.model.slo import Slo
 from whystall.model.text import Text
 from whystall.sources.files.recording import argv_of, read_recording
 from whystall.sources.live.access import Access
-from whystall.sources.live.address import Address, looks_like_a_path
+from whystall.sources.live.address import Address, is_there, looks_like_a_path
 from whystall.sources.live.collector import CollectSpec, Progress, collect
 from whystall.trials.actuators.actuator import Actuator
 from whystall.trials.actuators.choose import actuator_of, kept_at, no_actuator
@@ -132,10 +132,10 @@ async def opened(target: str, config: LoopConfig, say: Say = silent) -> Opened:
             f"{target} is marked protected in whystall.toml",
             "Run without --apply and --send-load, or take the mark away.",
         )
-    path = Path(target)
-    if (path / _MODEL_FILE).is_file() and not (path / _METRICS_FILE).exists():
+    path, there = Path(target), is_there(target)
+    if there and (path / _MODEL_FILE).is_file() and not (path / _METRICS_FILE).exists():
         return await _served(path, config, say)
-    if path.exists():
+    if there:
         if config.apply or config.send_load:
             raise UsageError(f"{target} is a recording, which nothing can change", "Give the server's address.")
         return Opened(target, "", config, folder=path)

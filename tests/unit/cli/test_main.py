@@ -209,3 +209,17 @@ def test_each_example_is_of_a_verb_and_can_be_parsed() -> None:
         except click.UsageError as error:
             said = error.format_message()
         assert not said or "does not exist" in said  # a file of the example
+
+
+@pytest.mark.parametrize("verb", ["diagnose", "trace", "whatif", "fix", "compare", "init", "doctor"])
+def test_a_name_that_no_file_system_takes_is_no_fault(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    name = "./" + "a" * 5000
+    more = {"whatif": ["--set", "max-num-seqs=64"], "compare": [name]}.get(verb, [])
+    assert cli.run([verb, name, *more]) == 2
+    told = capsys.readouterr().err
+    assert "fault of whystall" not in told
+
+
+def test_an_address_with_a_long_query_is_an_address(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["diagnose", "prometheus+http://127.0.0.1:9?job=" + "a" * 5000]) == 3
+    assert "127.0.0.1:9" in capsys.readouterr().err

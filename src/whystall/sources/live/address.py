@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import re
 import socket
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import msgspec
@@ -94,6 +95,14 @@ def _prefix(path: str) -> str:
 def looks_like_a_path(text: str) -> bool:
     """Whether a person who typed ``text`` meant a file or folder, there or not, rather than a server."""
     return text.startswith((".", "/", "~")) or ("/" in text and ":" not in text)
+
+
+def is_there(text: str) -> bool:
+    """Whether ``text`` names a file or folder that is there. An address, however long its query, is just none."""
+    try:
+        return Path(text).exists()
+    except (OSError, ValueError):  # too long a name for a file, a loop of links, a folder that may not be searched
+        return False
 
 
 def is_this_host(address: Address) -> bool:
