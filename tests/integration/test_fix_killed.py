@@ -34,16 +34,21 @@ from whystall.model.diagnosis import Remedy
 from whystall.model.prediction import BindsNext, Prediction, ProfileUsed
 from whystall.model.text import Text
 
-url, state, step, seats, sent = sys.argv[1:]
+url, state, step, seats, sent, kind = sys.argv[1:]
 said = Text("it was said so", "据称如此")
 prediction = Prediction({}, (), 0.9, 0.0, "recommend", said, BindsNext("", said), ProfileUsed("p", "fitted", 0.03, said), 20)
-remedy = Remedy("planted", Text("More seats", "更多席位"), {"--max-num-seqs": seats}, prediction=prediction)
+canary = kind == "canary"
+remedy = Remedy(
+    "planted", Text("More seats", "更多席位"), {"--max-num-seqs": seats}, prediction=None if canary else prediction
+)
 
 def pause(at):
     if at == step:
         os.kill(os.getpid(), int(sent))
 
-config = LoopConfig(seconds=40, apply=True, state=Path(state), block_s=30.0)
+config = LoopConfig(
+    seconds=40, apply=True, state=Path(state), block_s=30.0, canary=canary, recheck=kind == "recheck"
+)
 subject = AutoPerformanceDiagnoser(url, config, optimizer=lambda _r, _d: (remedy,), pause=pause)
 with ended_by_sigterm():
     print(asyncio.run(subject.fix()).state)
@@ -78,10 +83,12 @@ async def server(state: Path) -> AsyncIterator[KeptProcess]:
     await subject.stop()
 
 
-async def fixed(server: KeptProcess, state: Path, step: str, sent: int = signal.SIGKILL) -> tuple[int, str]:
-    """The exit status of a run that is killed at ``step``, and what it said."""
+async def fixed(
+    server: KeptProcess, state: Path, step: str, sent: int = signal.SIGKILL, kind: str = "sure"
+) -> tuple[int, str]:
+    """The exit status of a run that is killed at ``step``, and what it said. ``kind``: what it tries, or only looks."""
     seats = BAD[1] if step in ("rolling_back", "rolled_back") else NEW[1]
-    command = [sys.executable, "-c", PROGRAM, server.server.url, str(state), step, seats, str(int(sent))]
+    command = [sys.executable, "-c", PROGRAM, server.server.url, str(state), step, seats, str(int(sent)), kind]
     process = await asyncio.create_subprocess_exec(
         *command,
         stdout=subprocess.PIPE,
@@ -97,11 +104,13 @@ async def answers(server: KeptProcess) -> bool:
         return answer.status == 200
 
 
-@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize(
+    ("step", "kind"), [*((step, "sure") for step in STEPS), ("moved_after", "canary"), ("rolling_back", "canary")]
+)
 async def test_killed_at_a_step(
-    server: KeptProcess, state: Path, step: str, capsys: pytest.CaptureFixture[str]
+    server: KeptProcess, state: Path, step: str, kind: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    status, said = await fixed(server, state, step)
+    status, said = await fixed(server, state, step, kind=kind)
     assert status == -signal.SIGKILL, said
     # The server is up by itself, with one of the two configurations: nobody has cleaned up yet.
     ready = await server.healthy()
@@ -160,4 +169,23 @@ async def resumed(server: KeptProcess, capsys: pytest.CaptureFixture[str], optio
 async def test_it_ends_well_where_nobody_kills_it(server: KeptProcess, state: Path) -> None:
     status, said = await fixed(server, state, "never")
     assert (status, said.strip().splitlines()[-1]) == (0, "kept")
+    assert (await server.snapshot()).arguments[:2] == NEW
+
+
+@pytest.mark.parametrize("step", ["rechecking", "rechecked"])
+async def test_killed_while_it_looks_again_at_what_was_kept(
+    server: KeptProcess, state: Path, step: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The look of the day after changes no server; its case is as it was before, or as it was found, and nothing else."""
+    assert (await fixed(server, state, "never"))[0] == 0
+    status, said = await fixed(server, state, step, kind="recheck")
+    assert status == -signal.SIGKILL, said
+    assert await answers(server)
+    assert (await server.snapshot()).arguments[:2] == NEW
+    with Book.open(state / "cases.sqlite") as book:
+        (case,) = book.cases()
+    assert case.outcome == "kept"
+    assert ("checked" in [one.id for one in case.steps]) == (step == "rechecked")
+    code, told = await resumed(server, capsys, ["--store", str(state / "cases.sqlite"), "--json"])
+    assert (code, told["because"]) == (0, "no change of it was cut off")
     assert (await server.snapshot()).arguments[:2] == NEW

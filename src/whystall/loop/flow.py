@@ -87,7 +87,9 @@ class Loop:
         recording = await self.parts.metrics_collector()
         finding = self.parts.anomaly_detector(recording)
         diagnosis = self.parts.root_cause_analyzer(recording, finding) if finding is not None else None
+        self.pause("rechecking")
         self.rechecked = self._rechecked(recording, diagnosis)
+        self.pause("rechecked")
         if self.mandate.recheck_only:
             return self._only_rechecked()
         if diagnosis is None:

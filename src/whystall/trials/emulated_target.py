@@ -29,6 +29,8 @@ from .actuators.arguments import changed
 _START = 1_790_000_000.0
 _DRIFT_EVERY_S = 5.0
 _OPTION = {"num_gpu_blocks_override": "num_gpu_blocks"}
+# Flags that the engine's model has no option for: what they change is in the scene.
+NO_OPTIONS = ("enforce_eager", "enable_lora", "enable_log_requests")
 _TIMED = tuple(name for name in StepProfile.__struct_fields__ if name.endswith("_s"))
 Drift = Callable[[float], float]
 Reapply = Callable[[Deployment], None]
@@ -143,7 +145,7 @@ def with_arguments(serving: Serving, roomy: Serving, arguments: tuple[str, ...])
         option = _OPTION.get(name, name)
         if option in known:
             options[option] = _typed(option, value)
-        elif name not in ("enforce_eager", "enable_lora", "model"):
+        elif name not in (*NO_OPTIONS, "model"):
             raise UsageError(f"unrecognized arguments: --{name.replace('_', '-')}", "The emulator has no such flag.")
     profile = serving.profile if "enforce_eager" in flags else roomy.profile
     shown: dict[str, object] = dict(flags)

@@ -182,6 +182,8 @@ def test_a_giants_chunk_is_capped_once():
     assert changes(server(), "head_of_line_prompt")[0] == {"--long-prefill-token-threshold": "512"}
     capped = server(flags={"long_prefill_token_threshold": "256"}, limits={"long_prefill_token_threshold": 256})
     assert not any("--long-prefill-token-threshold" in change for change in changes(capped, "head_of_line_prompt"))
+    small = server(flags={"num_gpu_blocks_override": "1900"}, limits={"num_gpu_blocks": 1900})
+    assert changes(small, "head_of_line_prompt")[0] == {"--num-gpu-blocks-override": ""}
 
 
 @pytest.mark.parametrize(

@@ -21,5 +21,5 @@ KNOB = Knob(
         "多于显存所能容纳会导致显存不足；少于则浪费显存。",
     ),
     raising={"kv": "better", "memory": "worse"},
-    treats=(Treatment("kv_capacity", "off"),),
+    treats=(Treatment("kv_capacity", "off"), Treatment("head_of_line_prompt", "off")),
 )

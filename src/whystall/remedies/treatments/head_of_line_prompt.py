@@ -1,4 +1,4 @@
-"""One giant prompt stands in front: cap its chunk, or serve giants elsewhere."""
+"""One giant prompt stands in front: room for it, a cap on its chunk, or giants elsewhere."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import msgspec
 from whystall.model.text import Text
 from whystall.remedies.candidate import Candidate, act, turned
 from whystall.remedies.situation import Situation
+
+from .kv_capacity import without_override
 
 LEAST_CHUNK = 256
 
@@ -29,7 +31,9 @@ _PRIORITY_RISK = Text("giants may starve; a running one is not pushed out", "巨
 
 
 def candidates(case: Situation) -> Iterator[Candidate]:
-    """The cap first: it needs no change outside of the server."""
+    """The pool that keeps a giant out first, where the operator made it small; then the cap on a prompt's chunk."""
+    if case.setup.is_set("num_gpu_blocks_override"):
+        yield without_override(case)
     budget = case.limit("max_num_batched_tokens")
     if budget > 0 and case.setup.number("long_prefill_token_threshold") in (None, 0):
         value = int(min(max(budget // 4, LEAST_CHUNK), budget))

@@ -66,7 +66,7 @@ _REPLICAS = Text(
 def candidates(case: Situation) -> Iterator[Candidate]:
     """Lift what keeps the pool small, else make it larger or its tokens smaller, else add GPUs."""
     if case.setup.is_set("num_gpu_blocks_override"):
-        yield _without_override(case)
+        yield without_override(case)
         if blocks_without_override(case) >= _shortage(case) * case.limit("num_gpu_blocks"):
             return  # one restart lifts it: nothing else is needed
     else:
@@ -76,7 +76,7 @@ def candidates(case: Situation) -> Iterator[Candidate]:
     yield from shedding(case)
 
 
-def _without_override(case: Situation) -> Candidate:
+def without_override(case: Situation) -> Candidate:
     blocks, now = blocks_without_override(case), case.limit("num_gpu_blocks")
     buys = _OVERRIDE.format(blocks=blocks, now=now) if blocks > now else _OVERRIDE_UNSEEN
     return without(case, "num_gpu_blocks_override", buys, _OVERRIDE_RISK)

@@ -14,9 +14,10 @@ from whystall.emulator.engine.workload import LengthClass
 from whystall.emulator.profiles import load_profile
 from whystall.emulator.server.deployment import Deployment, Serving
 from whystall.emulator.server.faults.host import eager, lora
+from whystall.emulator.server.frontend import FrontCosts
 from whystall.emulator.server.traffic import TrafficPlan
 from whystall.model.slo import Slo
-from whystall.trials.emulated_target import Drift, EmulatedTarget
+from whystall.trials.emulated_target import NO_OPTIONS, Drift, EmulatedTarget
 
 Span = tuple[int, int]
 _OPTION = {"num_gpu_blocks_override": "num_gpu_blocks"}
@@ -34,12 +35,16 @@ class Treatable(msgspec.Struct, frozen=True, kw_only=True):
     profile: str = "h200-8b"
     max_model_len: int = 16384
     adapters: bool = False
+    logged_request_s: float = 0.0  # of the API process for each request, while it logs them
+    giants_every_s: float = 0.0  # a prompt that fills nearly all of the model's length comes so often
+    host_s: float = 0.0  # of the engine's own loop a step
     slo: Slo = Slo(ttft_p95_s=1.0, itl_p95_s=0.1, errors_ratio=0.01)
     predicted: bool = True  # whether the emulator can express the knob
 
     def roomy(self) -> Serving:
         """The server without the flags."""
         profile = load_profile(self.profile)
+        profile = msgspec.structs.replace(profile, host_s=max(profile.host_s, self.host_s))
         options = EngineOptions(
             num_gpu_blocks=profile.kv_blocks or 20000,
             max_num_seqs=1024,
@@ -54,7 +59,8 @@ class Treatable(msgspec.Struct, frozen=True, kw_only=True):
         """``roomy`` started with the flags."""
         options = {_OPTION.get(name, name): value for name, value in self.flags.items()}
         launches_one_by_one = options.pop("enforce_eager", False)
-        options.pop("enable_lora", None)
+        for name in NO_OPTIONS:
+            options.pop(name, None)
         serving = msgspec.structs.replace(
             roomy, options=msgspec.structs.replace(roomy.options, **options), flags={**roomy.flags, **self.flags}
         )
@@ -65,11 +71,23 @@ class Treatable(msgspec.Struct, frozen=True, kw_only=True):
         plain = roomy or self.roomy()
         target = EmulatedTarget(self.serving(plain), plain, drift=drift, after_restart=self._incident, name=self.cause)
         self._incident(target.deployment)
+        if self.giants_every_s:
+            target.deployment.at(target.now, self._giant)
         return target
 
     def _incident(self, deployment: Deployment) -> None:
+        """What a restart does not end, and what comes of a flag that is no option of the engine's model."""
         if self.adapters:
             lora(deployment, deployment.now, 0.34)
+        if self.logged_request_s:
+            logs = deployment.serving.flags.get("enable_log_requests") not in (None, False, "false")
+            costs = FrontCosts(request_s=self.logged_request_s) if logs else FrontCosts()
+            deployment.front.costs = costs
+
+    def _giant(self, deployment: Deployment, now: float) -> None:
+        longest = int(0.85 * self.max_model_len)
+        deployment.traffic.also(LengthClass(1.0, (longest, longest), (16, 16)), now)
+        deployment.at(now + self.giants_every_s, self._giant)
 
 
 def _mix(prompt: Span, output: Span, **more: Any) -> tuple[LengthClass, ...]:
@@ -122,5 +140,34 @@ TREATABLE = (
         mix=_mix((200, 400), (150, 250)),
         adapters=True,
         predicted=False,
+    ),
+    Treatable(
+        cause="head_of_line_prompt",
+        flags={"num_gpu_blocks_override": 1900},
+        knobs=("--num-gpu-blocks-override",),
+        clients=16,
+        mix=_mix((100, 200), (600, 1000)),
+        max_model_len=28672,
+        giants_every_s=8.0,
+        slo=Slo(),
+    ),
+    Treatable(
+        cause="frontend_cpu",
+        flags={"enable_log_requests": True},
+        knobs=("--enable-log-requests",),
+        rate=8.0,
+        mix=_mix((1200, 1600), (100, 300)),
+        logged_request_s=0.107,
+        slo=Slo(),
+        predicted=False,  # the front end is no part of the engine's model
+    ),
+    Treatable(
+        cause="engine_loop_cpu",
+        flags={"async_scheduling": False},
+        knobs=("--no-async-scheduling",),
+        clients=12,
+        mix=_mix((200, 400), (150, 250)),
+        host_s=6e-3,
+        slo=Slo(itl_p95_s=0.0105),
     ),
 )
