@@ -30,12 +30,11 @@ CAUSE = CauseEntry(
         "queue.delay": 1.0,  # who comes waits
         "requests.more": 1.0,  # a larger crowd is the usual trigger
         "work.more": 2.5,  # where no more work came than before, the server got slower
-        "wait.aside": -2.5,  # who is set aside waits for something else than capacity
+        "wait.aside": -5.0,  # who is set aside waits for something else than capacity
         "budget.binds": -2.5,  # steps that the budget keeps small leave capacity unused
         "seats.full": -2.5,  # a limit that can be raised comes first
         "kv.saturated": -2.5,  # likewise
         "budget.full": -1.0,  # likewise
-        "queue.deferred": -3.0,  # who is set aside does not wait for capacity
         "step.residual": -2.0,  # a slower server gets its queue from the same work
         "front.residual": -2.5,  # a front end that is full comes first
         "prefill.busy": -1.0,  # prefill capacity has its own name
