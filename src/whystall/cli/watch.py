@@ -43,6 +43,7 @@ _NO_FACE = "off"  # one look needs none, and the daemon that runs beside it may 
 ONCE_S = 45.0  # enough scrapes at the default interval for a first answer
 _SERVING = Text("watching {count} target{s}{time}{where}", "正在监视 {count} 个目标{time}{where}")
 
+_UNSEEN = Text("{name}: could not tell: {why}", "{name}：无法判断：{why}")
 _INTERVAL = duration_option("--interval", "interval_s", f"Time between scrapes [default: {DEFAULT_INTERVAL_S:g}s].")
 
 
@@ -113,12 +114,17 @@ def watch(
 
 
 def _run(plan: Plan, log: Log, json_: bool) -> int:
-    """Watch to the end; 1 where an incident is open then."""
+    """Watch to the end; 1 where an incident is open then, 3 where a target never gave a page."""
     greet = _greeter(plan.lang, len(plan.targets), plan.seconds)
     if not plan.host:
         greet("")
     watcher = asyncio.run(run_daemon(plan, log, [_teller(plan.lang, json_)], greet))
-    return 1 if any(incident.state == "open" for incident in watcher.lookout.open_incidents()) else 0
+    if any(incident.state == "open" for incident in watcher.lookout.open_incidents()):
+        return 1
+    unseen = [server for server in watcher.lookout.servers.values() if server.failed and not server.scrapes]
+    for server in unseen:
+        click.echo(_UNSEEN.format(name=server.name, why=server.error_text).in_(plan.lang), err=True)
+    return COULD_NOT_TELL if unseen else 0
 
 
 def _checked(plan: Plan, json_: bool) -> int:

@@ -200,7 +200,9 @@ class Server:
 
     def due(self, at: float) -> Job | None:
         """The job for a look at ``at``, None where none is due."""
-        if self.looking or at - self._last_tick < self.how.tick_s:
+        # The pauses between attempts grow: where no page comes any more, each attempt is the one that may tell.
+        soon = at - self._last_tick < self.how.tick_s and not self._is_lost()
+        if self.looking or soon:
             return None
         self._last_tick = at
         why = self._reason(at)

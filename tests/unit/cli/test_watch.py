@@ -89,7 +89,9 @@ def test_one_look_beside_the_daemon_needs_no_port_of_its_own(capsys, monkeypatch
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         (tmp_path / "whystall.toml").write_text(f'[watch]\nlisten = "127.0.0.1:{port}"\n')
-        assert run(["watch", "http://127.0.0.1:1", "--once", "--for", "1s"]) == 0
-        assert "watching 1 target for 1 s" in capsys.readouterr().err
+        assert run(["watch", "http://127.0.0.1:1", "--once", "--for", "1s"]) == 3  # nobody listens there
+        said = capsys.readouterr().err
+        assert "watching 1 target for 1 s" in said
+        assert "127.0.0.1-1: could not tell: Unreachable: nothing answers" in said
         assert run(["watch", "http://127.0.0.1:1", "--once", "--for", "1s", "--listen", f"127.0.0.1:{port}"]) == 2
         assert "Address already in use" in capsys.readouterr().err
