@@ -97,14 +97,20 @@ def _with_predictions(finding: Finding, state: EngineState, slo: Slo | None) -> 
     return msgspec.structs.replace(finding, diagnosis=known)
 
 
-def replicas_of(recordings: Mapping[str, Recording]) -> dict[str, list[Replica]]:
-    """What each server's neighbours see of it, by its name; nothing of one that tells nothing, or stands alone."""
-    found: dict[str, list[Replica]] = {}
-    for name, recording in recordings.items() if len(recordings) > 1 else ():
-        with suppress(InputError, TooLittleData):
-            states = states_of(recording)
-            found[name] = [replica_of(state, f"{name} {state.engine.id}".strip()) for state in states if len(state.dt)]
-    return found
+def replicas_of(groups: Mapping[str, str], recordings: Mapping[str, Recording]) -> dict[str, list[Replica]]:
+    """The others that share each server's load, by its name. ``groups`` says whose load that is, "" for nobody's."""
+    seen: dict[str, list[Replica]] = {name: [] for name in recordings}
+    for name, recording in recordings.items():
+        if sum(group == groups[name] != "" for group in groups.values()) > 1:
+            with suppress(InputError, TooLittleData):
+                states = states_of(recording)
+                seen[name] = [
+                    replica_of(state, f"{name} {state.engine.id}".strip()) for state in states if len(state.dt)
+                ]
+    return {
+        name: [one for other in seen if other != name and groups[other] == groups[name] for one in seen[other]]
+        for name in recordings
+    }
 
 
 def whatif(recording: Recording, asked: Sequence[WhatIfAsked], slo: Slo | None = None) -> WhatIf:

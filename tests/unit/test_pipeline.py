@@ -260,6 +260,7 @@ def test_the_answer_does_not_depend_on_the_order_of_the_series():
 def test_servers_that_stand_beside_each_other_are_replicas_and_one_that_tells_nothing_is_none() -> None:
     calm, busy = hostile.window(hostile.CALM, hostile.CALM), hostile.window(hostile.FULL, hostile.FULL)
     empty = msgspec.structs.replace(calm, metrics=SeriesTable.empty())
-    found = replicas_of({"a": calm, "b": busy, "c": empty})
-    assert {name: [one.id for one in ones] for name, ones in found.items()} == {"a": ["a 0"], "b": ["b 0"]}
-    assert replicas_of({"a": calm}) == {}
+    groups = {"a": "k8s://x/y", "b": "k8s://x/y", "c": "k8s://x/y", "d": "", "e": "k8s://x/z"}
+    found = replicas_of(groups, {"a": calm, "b": busy, "c": empty, "d": calm, "e": calm})
+    told = {name: [one.id for one in ones] for name, ones in found.items()}
+    assert told == {"a": ["b 0"], "b": ["a 0"], "c": ["a 0", "b 0"], "d": [], "e": []}

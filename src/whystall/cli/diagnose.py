@@ -18,6 +18,7 @@ from whystall.reports.finding import Finding
 from whystall.reports.redacted import redacted
 from whystall.reports.several import several
 from whystall.reports.text import brief
+from whystall.sources.load_sharing import shares_load
 
 from .collecting import recording_of, recordings_of
 from .explaining import Explainer, explain_options
@@ -85,9 +86,8 @@ def diagnose(
         pipeline.diagnose, slo=reading.slo, trace=figures, past=past, predicted=predict, check=check, profile=emulated
     )
     recordings = recordings_of(reading, output.lang)
-    known = pipeline.replicas_of(recordings)
-    beside = {name: [one for other, ones in known.items() if other != name for one in ones] for name in recordings}
-    finding = several({name: found(seen, healthy=healthy, replicas=beside[name]) for name, seen in recordings.items()})
+    known = pipeline.replicas_of({name: shares_load(reading.target, name) for name in recordings}, recordings)
+    finding = several({name: found(seen, healthy=healthy, replicas=known[name]) for name, seen in recordings.items()})
     finding = redacted(finding) if redact else finding
     unkept = _kept(finding.diagnosis, store_path(store, asked.settings), output.lang) if keep else None
     finding = msgspec.structs.replace(finding, diagnosis=explainer.diagnosis(finding.diagnosis, output.lang))

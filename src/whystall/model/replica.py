@@ -10,8 +10,8 @@ from .recording import Floats
 class Replica(msgspec.Struct, frozen=True):
     """An engine of another page, at its own times ``t`` (unix seconds, rising). ``model`` is what it serves.
 
-    ``running``, ``waiting`` and ``kv_usage`` are as they stood there; ``tokens`` (generated) and ``computed`` (of prompts)
-    are counted up from the first page. NaN where nothing was seen.
+    ``running``, ``waiting`` and ``kv_usage`` are as they stood there; ``tokens`` (generated), ``computed`` (of prompts) and
+    ``arrived`` (requests that ended, and those inside) are counted up from the first page. NaN where nothing was seen.
     """
 
     id: str
@@ -22,3 +22,4 @@ class Replica(msgspec.Struct, frozen=True):
     kv_usage: Floats
     tokens: Floats
     computed: Floats
+    arrived: Floats

@@ -13,6 +13,9 @@ from whystall.model.replica import Replica
 
 MOST = 32  # a spread over more says nothing more
 OVERLAP = 0.5  # of the intervals that the other must have been seen in
+# So many times the requests that the others get: one that gets no more, and has a queue, has a trouble of its own (it is
+# slower, or has fewer seats), and that others have room says nothing of that. Chance is some percent of a minute's requests.
+MORE = 1.3
 
 
 def replica_of(state: EngineState, id: str) -> Replica:
@@ -26,18 +29,33 @@ def replica_of(state: EngineState, id: str) -> Replica:
         kv_usage=np.concatenate([state.kv_usage_start[:1], state.kv_usage_end]),
         tokens=_counted(state.generation_tokens),
         computed=_counted(state.computed_tokens),
+        arrived=_counted(state.finished)
+        + np.concatenate([state.running_start[:1], state.running_end])
+        + np.nan_to_num(np.concatenate([state.waiting_start[:1], state.waiting_end])),
     )
 
 
 def with_replicas(state: EngineState, others: Iterable[Replica]) -> EngineState:
-    """The state with those of ``others`` beside it that serve the same model and were seen at the same time.
+    """The state with those of ``others`` beside it that serve the same model and were seen at the same time, where it gets
+    more requests than they do.
 
     How many steps they made and how long their tokens took is left out: servers of their own share no step.
     """
     model = state.engine.model
     alike = [one for one in others if model and one.model == model][:MOST] if len(state.dt) else []
     found = tuple(peer for one in alike if (peer := _aligned(one, state)) is not None)
-    return msgspec.structs.replace(state, peers=(*state.peers, *found)) if found else state
+    if not found or _rate(replica_of(state, "")) < MORE * float(np.mean([_rate(one) for one in alike])):
+        return state
+    return msgspec.structs.replace(state, peers=(*state.peers, *found))
+
+
+def _rate(one: Replica) -> float:
+    """Requests that came, a second of what was seen; 0 where nothing says."""
+    there = np.flatnonzero(np.isfinite(one.arrived))
+    if len(there) < 2:
+        return 0.0
+    first, last = there[0], there[-1]
+    return float((one.arrived[last] - one.arrived[first]) / (one.t[last] - one.t[first]))
 
 
 def _counted(increments: Floats) -> Floats:

@@ -13,6 +13,7 @@ from whystall.service.lookout import Lookout
 from whystall.service.server import Watching
 from whystall.service.siblings import siblings
 from whystall.sources.exposition import PageParser
+from whystall.sources.load_sharing import shares_load
 
 START = 1_790_000_000.0
 
@@ -33,7 +34,7 @@ class Pods:
             changed = replace(traffic, rate=rate)
             deployment.at(START + 300, lambda d, _t, plan=changed: setattr(d.traffic, "plan", plan))
             self.deployments[name] = deployment
-            self.lookout.watch(f"k8s~{name}", f"http://{name}")
+            self.lookout.watch(f"k8s~{name}", f"k8s://llm/vllm {name}")
 
     def run(self, seconds: int) -> None:
         for t in range(0, seconds, 5):
@@ -70,3 +71,18 @@ def test_only_those_behind_the_same_target_that_serve_the_same_model_are_sibling
     assert siblings(servers["k8s~a"], servers.values()) == ()
     pods.lookout.watch("alone", "http://alone")
     assert siblings(servers["alone"], servers.values()) == ()
+
+
+@pytest.mark.parametrize(
+    ("target", "member", "group"),
+    [
+        ("k8s://llm/vllm?api=http://a:1", "vllm-x", "k8s://llm/vllm?api=http://a:1"),
+        ("k8s://llm", "vllm-x", ""),  # a namespace has whatever is there, prefill beside decode
+        ("ray+http://head:8265", "llm/LLM:m r1", "llm/LLM:m"),
+        ("ray+http://head:8265", "r1", ""),
+        ("prometheus+http://p:9090", "a:1", ""),
+        ("http://a:8000", "http://a:8000", ""),
+    ],
+)
+def test_only_a_deployment_says_that_its_servers_share_a_load(target: str, member: str, group: str) -> None:
+    assert shares_load(target, member) == group
