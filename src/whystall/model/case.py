@@ -94,6 +94,11 @@ class Case(msgspec.Struct, frozen=True):
     wording: Wording | None = None  # as it is shown; no book keeps it
     schema: Literal["whystall.case/1"] = "whystall.case/1"
 
+    @property
+    def undone(self) -> bool:
+        """Whether its change was kept first, and taken back because somebody asked for it."""
+        return self.outcome == "rolled_back" and any(step.id == "kept" for step in self.steps)
+
 
 class CaseSummary(msgspec.Struct, frozen=True):
     """What a list shows of a case and what others are compared with; ``remedy`` is its id, "" where none was chosen."""

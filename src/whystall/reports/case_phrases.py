@@ -18,6 +18,7 @@ CASE_PHRASES: dict[str, Text] = {
     "outcome_open": Text("open", "未结"),
     "outcome_kept": Text("kept: it helped", "有效，已保留"),
     "outcome_rolled_back": Text("rolled back: it did not help", "无效，已回退"),
+    "outcome_undone": Text("it helped, and was taken back on demand", "曾见效，后按要求撤回"),
     "outcome_not_changed": Text("nothing was changed", "未作改动"),
     "outcome_recovered": Text("recovered without a change", "未作改动，自行恢复"),
     "tried": Text("In kept cases", "既往效果"),

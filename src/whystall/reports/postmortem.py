@@ -61,7 +61,7 @@ def postmortem(case: Case, lang: str) -> Postmortem:
         mark=MARKS[case.verdict],
         word=say(case.verdict, lang),
         headline=clean(case.headline.in_(lang)),
-        outcome=outcome_text(case.outcome, lang),
+        outcome=outcome_text("undone" if case.undone else case.outcome, lang),
         example=say("pm_example", lang) if case.origin == "example" else "",
         facts=_facts(case, lang),
         seen=_seen(found.impact, after.impact if after else None, lang),

@@ -21,6 +21,8 @@ def _by_outcome(case: Case, found: Diagnosis, lang: str) -> list[str]:
     if case.outcome == "kept":
         again = [say("action_recheck", lang)] if case.baseline else []
         return [*again, *_real_fix(case.remedy, others, lang)]
+    if case.undone:  # whoever took it back knows why
+        return []
     if case.outcome == "rolled_back":
         return [_said("action_next", one, lang) for one in others[:1]]
     if case.outcome == "recovered":

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from kept_cases import FP8, closed_case, kv_diagnosis
-from whystall.model.case import plain
+from whystall.model.case import CaseStep, plain
 from whystall.model.diagnosis import Coverage, Missing, Remedy
 from whystall.model.text import Text
 from whystall.reports.postmortem import postmortem
@@ -34,6 +34,14 @@ def test_after_a_rollback_the_next_candidate_and_after_first_aid_the_real_fix():
     assert postmortem(rolled, "en").actions == ("It did not help; next candidate: Add replicas",)
     aid = closed_case(diagnosis=found, remedy=msgspec.structs.replace(FP8, aim="stop_bleeding"))
     assert postmortem(aid, "zh").actions == ("已做的只是应急；根治办法：增加副本",)
+
+
+def test_what_was_kept_and_is_taken_back_on_demand_is_no_failure():
+    kept = CaseStep("kept", 1.0, Text("it stays", "保留"))
+    undone = closed_case("rolled_back", steps=(kept, CaseStep("rolled_back", 2.0, Text("taken back", "撤回"))))
+    assert postmortem(undone, "en").outcome == "it helped, and was taken back on demand"
+    assert postmortem(undone, "en").actions == ()
+    assert postmortem(closed_case("rolled_back"), "en").outcome == "rolled back: it did not help"
 
 
 def test_a_signal_that_was_missing_is_an_action():
