@@ -15,7 +15,7 @@ _FUNCTIONS = (
     Text("arguments", "取参数"),
     Text("runs", "执行"),
     Text("outputs", "存结果"),
-    Text("arguments' share", "取参数占比"),
+    Text("arg. share", "取参数占比"),
 )
 _NODES = (
     Text("node", "节点"),

@@ -58,16 +58,19 @@ def sheet_parts(sheet: Sheet, width: int) -> list[RenderableType]:
 
 
 def _widths(cells: list[tuple[str, ...]], align: str, width: int) -> list[int]:
-    """Where the terminal is too narrow the longest text gives way, never a number."""
+    """Where the terminal is too narrow the longest text gives way, then the heads of numbers, never a number."""
     widths = [max(cell_len(cell) for cell in column) for column in zip(*cells, strict=True)]
-    texts = [place for place, side in enumerate(align) if side == "l"]
+    least = [
+        _SHORTEST if side == "l" else max((cell_len(cell) for cell in column), default=0)
+        for side, column in zip(align, zip(*cells[1:], strict=True), strict=False)
+    ] or widths
     over = sum(widths) + 2 * len(widths) - width
-    while over > 0 and texts:
-        longest = max(texts, key=lambda place: widths[place])
-        cut = min(over, max(widths[longest] - _SHORTEST, 0))
-        widths[longest] -= cut
-        over -= cut
-        texts.remove(longest)
+    for kind in "lr":
+        places = [place for place, side in enumerate(align) if side == kind]
+        for place in sorted(places, key=lambda place: least[place] - widths[place]):
+            cut = max(min(over, widths[place] - least[place]), 0)
+            widths[place] -= cut
+            over -= cut
     return widths
 
 

@@ -34,3 +34,11 @@ def test_markdown_has_no_markup_from_outside(report: TraceReport) -> None:
     assert "<b>" not in text
     assert r"a\|b \*c\* &lt;b>x" in text
     assert "## Top kernels" in text
+
+
+def test_a_narrow_table_cuts_texts_and_heads_and_never_a_number() -> None:
+    header = ("function", "tasks", "the median time", "the longest time")
+    sheet = Sheet("t", "Tasks", header, (("Worker.step_of_a_long_name", "12,345", "10.5 ms", "21.2 ms"),), "lrrr")
+    text = printed(Group(*sheet_parts(sheet, 48)), 48, False)
+    assert all(number in text for number in ("12,345", "10.5 ms", "21.2 ms"))
+    assert max(map(len, text.splitlines())) <= 48

@@ -133,7 +133,7 @@ def _small_budget() -> Experiment:
         title=Text("A 5,000-token budget under 2,000-token prompts", "2,000 token 提示下的 5,000 token 预算"),
         do=Text(
             "--max-num-batched-tokens 5000, said to make the KV cache overflow.",
-            "--max-num-batched-tokens 5000,据称会导致 KV 缓存溢出。",
+            "--max-num-batched-tokens 5000，据称会导致 KV 缓存溢出。",
         ),
         serving=_serving("h200-8b", _chat(6, 2000, 200), max_num_batched_tokens=5000),
         planned=(),
