@@ -99,7 +99,7 @@ class Scenario:
 
     server: str
     phases: list[dict[str, Any]]
-    verdict: str
+    verdict: str | list[str]
     causes: list[str]
     why: str
     also: list[str] = field(default_factory=list)
@@ -346,7 +346,7 @@ def launch(name: str, server: Server, places: argparse.Namespace) -> None:
     """Start a server in a session of its own, so that it outlives this call."""
     flags = [flag.replace("{models}", str(places.models)) for flag in server.flags]
     command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server", "--model", str(places.models / server.model)]
-    log = (places.out / f"{name}.log").open("wb")
+    log = (places.out / f"{name}.log").open("ab")  # a server that is started again goes on in its log
     started = subprocess.Popen(
         [*command, *COMMON, "--port", str(server.port), *flags],
         env=environment(places.site, server.gpus),
