@@ -65,8 +65,9 @@ def _row(line: TimelineLine, unit: str, lang: str, cells: int) -> SparkRow:
     seen = line.values[np.isfinite(line.values)]
     low, high = (figure(float(end), clean(unit), lang) for end in (seen.min(), seen.max()))
     number, _, its_unit = low.partition(" ")
-    # "0 – 37 requests": a unit that both share is said once.
-    span = f"{number if high.endswith(f' {its_unit}') else low} – {high}"
+    # "1 – 37 requests": a unit that both share is said once.
+    shared = high.partition(" ")[2] in (its_unit, f"{its_unit}s") and its_unit
+    span = f"{number if shared else low} – {high}"
     return SparkRow(clean(line.label.in_(lang)), sparkline(line.values, cells), span)
 
 

@@ -6,8 +6,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 import findings
+from whystall.model.text import Text
+from whystall.model.timeline import TimelineLine
 from whystall.reports import Finding, render
-from whystall.reports.sparkline import BLOCKS, onset_cell, spark_rows, sparkline
+from whystall.reports.sparkline import BLOCKS, _row, onset_cell, spark_rows, sparkline
 
 
 def test_a_rise_climbs_through_all_blocks():
@@ -52,3 +54,9 @@ def test_it_stands_in_the_terminals_report():
     mark = next(line for line in text.splitlines() if line.strip().startswith("▲") and "onset" in line)
     waiting = next(line for line in text.splitlines() if line.startswith("  waiting"))
     assert waiting[mark.index("▲") + 3] in BLOCKS[3:]
+
+
+def test_a_unit_that_both_ends_share_is_said_once() -> None:
+    line = TimelineLine("running", Text("running"), np.array([1.0, 12.0]))
+    assert _row(line, "req", "en", 2).span == "1 – 12 requests"
+    assert _row(line, "ratio", "en", 2).span.count("–") == 1
