@@ -8,6 +8,15 @@ from whystall.model.text import Text
 
 from .entry import CauseEntry, Link, Need
 
+FIRST_TOKENS_LATE = Link(
+    Text(
+        "First tokens come late: {ttft_grown}",
+        "首 token 来得晚：{ttft_grown}",
+    ),
+    (Need("ttft.grown"),),
+    optional=True,
+)
+
 LATE_AT_THE_CLIENT = Link(
     Text(
         "First tokens are late at the client only: {client_gap}",

@@ -25,6 +25,7 @@ def latency(scene: Scene) -> Iterator[Evidence]:
     """Evidence of inflated inter-token latency, front-end time and gaps between steps."""
     yield from _interference(scene)
     yield from _tail(scene)
+    yield from _first_tokens(scene)
     yield from _front(scene)
     yield from _host_gap(scene)
 
@@ -145,6 +146,23 @@ def _tail(scene: Scene) -> Iterator[Evidence]:
         text = Text("no token came over a second after the one before", "没有 token 距前一个超过 1 秒")
     each = frozen / finished
     yield scene.evidence("itl.frozen", each, "1/req", ramp(each, 0.05, 0.5), text.format(frozen=frozen, each=each))
+
+
+def _first_tokens(scene: Scene) -> Iterator[Evidence]:
+    """``ttft.grown``: mean TTFT of the incident against that of its healthy past; for people, and weighed by no cause."""
+    now, before = mean_of(scene.state.ttft, scene.inside), mean_of(scene.state.ttft, scene.before)
+    few = min(count_of(scene.state.ttft, where) for where in (scene.inside, scene.before))
+    if few < level("baseline_requests") or not before > 0:
+        return
+    times = now / before
+    text = Text(
+        "first tokens take {now:span}, {times:~2} times the {before:span} before",
+        "首 token 需 {now:span}，是此前 {before:span}的 {times:~2} 倍",
+    )
+    felt = now > level("felt_wait")
+    strength = ramp(math.log(max(times, 1e-9)), -math.log(1 - level("gain")), math.log(level("slow_factor")))
+    words = text.format(now=now, times=times, before=before)
+    yield scene.evidence("ttft.grown", times, "ratio", strength if felt else min(strength, 0.0), words)
 
 
 def _front(scene: Scene) -> Iterator[Evidence]:

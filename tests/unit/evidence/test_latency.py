@@ -35,3 +35,10 @@ def test_a_gpus_idle_fifth_is_worth_naming_where_tokens_are_late_and_not_where_t
     idle = {"seconds": 30, "gpu": {"util": 0.72}}
     assert evidence_of({**idle, "itl_ms": 40})["step.host_gap"].strength >= 0.3
     assert evidence_of({**idle, "itl_ms": 10})["step.host_gap"].strength < 0.3
+
+
+def test_first_tokens_against_those_before() -> None:
+    found = evidence_of({"seconds": 40, "rate": 3, "prefill_s": 0.08}, {"seconds": 40, "rate": 3, "prefill_s": 0.6})
+    assert found["ttft.grown"].strength > 0.3
+    assert "times the" in found["ttft.grown"].text.en
+    assert "ttft.grown" not in evidence_of({"seconds": 40, "rate": 3, "prefill_s": 0.6})

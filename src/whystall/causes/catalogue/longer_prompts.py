@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from whystall.causes.entry import CauseEntry, Link, LookAlike, Need
+from whystall.causes.links import FIRST_TOKENS_LATE
 from whystall.model.text import Text
 
 CAUSE = CauseEntry(
@@ -33,6 +34,7 @@ CAUSE = CauseEntry(
         "prefix.lost": -2.0,  # the same prompts without a cache look longer to the GPU
     },
     links=(
+        FIRST_TOKENS_LATE,
         Link(
             Text(
                 "Prompts grew: {prompts_longer}",

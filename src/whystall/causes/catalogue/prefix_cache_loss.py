@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from whystall.causes.entry import CauseEntry, Link, LookAlike, Need
-from whystall.causes.links import seen_in_contrast
+from whystall.causes.links import FIRST_TOKENS_LATE, seen_in_contrast
 from whystall.model.text import Text
 
 CAUSE = CauseEntry(
@@ -32,6 +32,7 @@ CAUSE = CauseEntry(
         "prompts.longer": -1.0,  # longer prompts lower the rate without a loss
     },
     links=(
+        FIRST_TOKENS_LATE,
         Link(
             Text(
                 "The cache stopped supplying: {prefix_lost}",
