@@ -4,7 +4,7 @@ A cause that a knob can treat (whystall.trials.lab.treatable) must end with the 
 Of all others the emulator's fault is brought about, the loop may do what it likes, and the server must stand as it stood,
 with a reason. Causes that the emulator cannot bring about are told as such. Emulated accuracy is no real accuracy.
 
-    python benchmarks/accuracy/every_cause.py [ID …]
+    python benchmarks/accuracy/every_cause.py [ID …] [--rows FILE]
 
 Prints a line a cause and appends one to ``benchmarks/results/every_cause.jsonl``.
 """
@@ -118,9 +118,19 @@ def is_cured(fix: Fix, scene: Treatable) -> bool:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("ids", nargs="*", default=list(weighted_catalogue()))
-    rows: dict[str, dict[str, Any]] = {}
-    for cause in parser.parse_args().ids:
+    parser.add_argument(
+        "--rows", type=Path, help="Append every cause there as it ends, and leave out those that it has."
+    )
+    asked = parser.parse_args()
+    had = asked.rows.read_text(encoding="utf-8").splitlines() if asked.rows and asked.rows.exists() else []
+    rows: dict[str, dict[str, Any]] = dict(json.loads(line) for line in had)
+    for cause in asked.ids:
+        if cause in rows:
+            continue
         rows[cause] = row = one(cause)
+        if asked.rows:
+            with asked.rows.open("a", encoding="utf-8") as file:
+                file.write(json.dumps([cause, row]) + "\n")
         said = f"{row.get('state', ''):12} {row.get('verdict', ''):12} {row.get('change', '')} {row['why'][:90]}"
         print(f"{cause:26}{row['kind']:13}{row['right']!s:6}{said}", flush=True)
     keep(rows)
