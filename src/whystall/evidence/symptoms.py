@@ -244,7 +244,9 @@ def front_residual(state: EngineState) -> Floats:
     seen = around(state, state.ttft.count)
     enough = seen >= level("front_requests")
     ttft = smooth_mean(state, state.ttft.sum, state.ttft.count)
-    beyond = np.where(seen >= _FEW, ttft - _longest(state.queue) - _longest(state.prefill), np.nan)
+    beyond = np.where(
+        seen >= _FEW, _fastest(state.ttft, state) - _longest(state.queue) - _longest(state.prefill), np.nan
+    )
     parts = smooth_mean(state, state.queue.sum, state.queue.count)
     parts = parts + smooth_mean(state, state.prefill.sum, state.prefill.count)
     smaller = np.fmin(ttft - parts, _residual_by_order(state))
@@ -252,7 +254,15 @@ def front_residual(state: EngineState) -> Floats:
     return np.where(calm, smaller - step_wait(state), np.nan)
 
 
-_FEW = 3  # requests a mean TTFT of which is compared with the longest queue and prefill of the whole window
+_FEW = 3  # requests the fastest TTFT of which is compared with the longest queue and prefill of the whole window
+
+
+def _fastest(histogram: HistogramDelta, state: EngineState) -> Floats:
+    """The lower edge of the first bucket that a request around each interval fell into: a slow front end slows them all."""
+    if not len(histogram.bounds):
+        return np.zeros(len(state.dt))
+    counts = np.stack([around(state, column) for column in np.nan_to_num(histogram.counts).T], axis=1)
+    return np.asarray(np.concatenate(([0.0], histogram.bounds))[np.argmax(counts > 0, axis=1)])
 
 
 def _longest(histogram: HistogramDelta) -> float:

@@ -119,6 +119,7 @@ CAUSE = CauseEntry(
     hurts_as=(
         "away",
         "stall",
+        "refusals",  # nobody takes connections of a server that was killed
     ),
     restart=True,
     order=1,
