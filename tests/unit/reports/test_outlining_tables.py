@@ -76,4 +76,4 @@ def test_an_identity_says_in_words_whether_it_holds():
 
 
 def test_limits_say_how_they_are_known():
-    assert of("zh")["limits"].rows[0] == ("num_gpu_blocks", "2,500", "服务器报告", "log")
+    assert of("zh")["limits"].rows[0] == ("num_gpu_blocks", "2,500", "服务器报告", "日志")

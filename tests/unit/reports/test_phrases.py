@@ -31,7 +31,7 @@ SAME = {
 }
 # Asked for by a key made at run time: prefix of the key -> where the rest comes from.
 MADE = re.compile(
-    r"^(role|signal|part|law|unit|strongly|chart|verdict|group|kind|judged|knob|outcome|step|guard|claim|cohort|holder|who|lag)_"
+    r"^(role|signal|part|law|unit|strongly|chart|verdict|group|kind|judged|knob|outcome|step|guard|claim|cohort|holder|who|lag|from)_"
 )
 
 
