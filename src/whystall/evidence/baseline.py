@@ -20,8 +20,9 @@ from whystall.state.histograms import mean_of
 from whystall.state.step_cost import StepRows, pause_s, step_rows, without_pauses
 
 from .focus import focus
+from .front_end import front_residual
 from .scene import Known, Scene
-from .symptoms import front_residual, usual_itl
+from .symptoms import usual_itl
 from .thresholds import level, ramp
 
 

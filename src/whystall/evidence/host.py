@@ -10,8 +10,8 @@ import numpy as np
 from whystall.model.diagnosis import Evidence
 from whystall.model.text import Text
 
+from .front_end import front_residual, step_wait
 from .scene import Scene
-from .symptoms import front_residual, step_wait
 from .thresholds import level, ramp
 from .wording import span
 

@@ -11,12 +11,13 @@ from whystall.model.diagnosis import Evidence
 from whystall.model.text import Text
 from whystall.state.histograms import count_above, count_of, mean_of
 
+from .front_end import front_residual
 from .pace import prompts_share
 from .saturation import prefill_share
 from .scene import Scene
 from .smoothing import runs
 from .standstill import near_standstill
-from .symptoms import front_residual, stepping_ratio
+from .symptoms import stepping_ratio
 from .thresholds import level, ramp
 from .wording import span
 

@@ -18,7 +18,8 @@ from whystall.state.step_cost import TERMS, StepRows
 
 from .focus import Focus, focus
 from .pace import Pace, decode_s, pace, surely
-from .symptoms import decode_itl, paced_itl, queue_delay
+from .queueing import queue_delay
+from .symptoms import decode_itl, paced_itl
 from .thresholds import level
 
 Floats = NDArray[np.float64]

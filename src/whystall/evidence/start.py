@@ -11,10 +11,10 @@ from whystall.model.diagnosis import Evidence, Onset
 from whystall.model.text import Text
 from whystall.state.step_cost import edges_of
 
+from .front_end import front_residual
 from .scene import Bools, Floats, Scene
 from .silence import silences
 from .smoothing import runs
-from .symptoms import front_residual
 from .thresholds import level, ramp
 
 _OFFLOADING = ("kv_offloading_size", "kv_offloading_backend")

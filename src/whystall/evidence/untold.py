@@ -7,8 +7,8 @@ import numpy as np
 from whystall.model.text import Text
 from whystall.state.histograms import count_of, mean_of
 
+from .queueing import queue_delay
 from .scene import Scene
-from .symptoms import queue_delay
 from .thresholds import level
 
 

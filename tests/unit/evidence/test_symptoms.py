@@ -1,47 +1,17 @@
-import msgspec
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from scenes import scene_of
-from states import blank, histogram
+from states import blank
 from whystall.evidence.symptoms import (
     decode_itl,
-    front_residual,
     queue_delay,
     slow_tokens,
-    step_wait,
     stepping_ratio,
     symptoms,
     throttled,
     usual_itl,
 )
-
-
-def test_a_wait_by_littles_law() -> None:
-    state = scene_of({"waiting": 20}).state
-    assert np.nanmedian(queue_delay(state)) == pytest.approx(20 / 4)
-    assert (queue_delay(scene_of({}).state) == 0).all()
-
-
-def test_one_scrape_with_a_queue_is_a_step_in_progress() -> None:
-    state = scene_of({"waiting": [0] * 10 + [5] + [0] * 9}).state
-    assert np.nanmax(queue_delay(state)) == 0
-
-
-def test_nobody_saw_the_queue_of_an_hour_between_two_scrapes() -> None:
-    queued = scene_of({"waiting": 20}).state
-    later = 3599.0 * (np.arange(len(queued.dt)) >= 9)
-    start, end = queued.t_start + np.concatenate(([0.0], later[:-1])), queued.t_end + later
-    jumped = msgspec.structs.replace(queued, dt=end - start, t_start=start, t_end=end)
-    assert np.nanmax(queue_delay(jumped)) < 60
-    assert np.isnan(queue_delay(jumped)[9])
-
-
-def test_nobody_admitted_is_a_wait_without_end() -> None:
-    state = scene_of({"waiting": 5, "rate": 0.0}).state
-    assert np.isinf(queue_delay(state)).all()
 
 
 def test_what_the_batch_itself_takes() -> None:
@@ -58,38 +28,9 @@ def test_tokens_are_slow_where_it_is_felt_and_unusual() -> None:
     assert not slow_tokens(scene_of(normal, {"seconds": 10, "itl_ms": 22}).state, 0.025).any()
 
 
-@pytest.mark.parametrize(("front_s", "seen"), [(0.005, 0.0), (0.8, 0.8)])
-def test_what_is_neither_queue_nor_prefill_is_the_front(front_s: float, seen: float) -> None:
-    residual = front_residual(scene_of({"front_s": front_s}).state)
-    assert np.nanmedian(residual) == pytest.approx(seen, abs=0.03)
-
-
-def test_under_a_queue_the_front_is_not_judged() -> None:
-    assert np.isnan(front_residual(scene_of({"waiting": 30, "queue_s": 6, "front_s": 0.8}).state)).all()
-
-
 def test_steps_that_follow_each_other_fill_the_time() -> None:
     assert np.nanmedian(stepping_ratio(scene_of({}).state)) == pytest.approx(1.0, rel=0.01)
     assert np.nanmedian(stepping_ratio(scene_of({"steps": 20}).state)) == pytest.approx(0.2, rel=0.01)
-
-
-def test_an_arrival_waits_for_the_rest_of_the_running_step() -> None:
-    """E[s^2] / 2 E[s] over time: 99 steps of 10 ms and one of 1 s take 1.99 s, and half of what comes meets the long one."""
-    bounds = [0.009, 0.011, 0.9, 1.1, 5.0]
-    state = blank([1.0] * 4, itl=histogram(bounds, [[0.01] * 99 + [1.0]] * 4))
-    assert step_wait(state) == pytest.approx([(99 * 0.01**2 + 1.0**2) / (2 * (99 * 0.01 + 1.0))] * 4)
-
-
-@given(st.lists(st.floats(0.001, 4.0), min_size=1, max_size=40))
-def test_the_wait_is_at_least_half_the_mean_step_and_at_most_half_the_longest(steps: list[float]) -> None:
-    bounds = np.linspace(0.02, 5, 250)
-    (wait,) = step_wait(blank([1.0], itl=histogram(bounds, [steps])))
-    assert wait >= np.mean(steps) / 2 - 0.02
-    assert wait <= max(steps) / 2 + 0.02
-
-
-def test_without_tokens_the_wait_for_a_step_is_not_known() -> None:
-    assert np.isnan(step_wait(blank([1.0, 1.0], itl=histogram([0.1], [[], []])))).all()
 
 
 def test_the_power_cap_is_no_throttle() -> None:

@@ -1,0 +1,105 @@
+"""Time to first token that is spent before the engine sees a request."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whystall.model.engine_state import EngineState, HistogramDelta
+
+from .queueing import queue_delay
+from .smoothing import around, cumulative, smooth_mean, window_edges
+from .standstill import near_standstill
+from .thresholds import level
+
+Floats = NDArray[np.float64]
+
+
+def front_residual(state: EngineState) -> Floats:
+    """Seconds of TTFT that are neither queue, prefill nor the running step; NaN where a queue makes the moments differ.
+
+    TTFT is observed at the first token, queue and prefill at the finish, so the two speak of different requests at any
+    moment. Two pairings bracket the truth: by time (right while nothing changes) and by order (right while requests
+    finish in the order of their first tokens). The smaller residual counts, and only intervals without a queue and
+    away from standstills: who comes during one waits outside the engine's view.
+    """
+    calm = (queue_delay(state) < level("felt_wait") / 4) & ~near_standstill(state)
+    seen = around(state, state.ttft.count)
+    enough = seen >= level("front_requests")
+    ttft = smooth_mean(state, state.ttft.sum, state.ttft.count)
+    beyond = np.where(
+        seen >= _FEW, _fastest(state.ttft, state) - _longest(state.queue) - _longest(state.prefill), np.nan
+    )
+    parts = smooth_mean(state, state.queue.sum, state.queue.count)
+    parts = parts + smooth_mean(state, state.prefill.sum, state.prefill.count)
+    smaller = np.fmin(ttft - parts, _residual_by_order(state))
+    smaller = np.where(enough, np.fmin(smaller, _residual_of_most(state, parts)), beyond)
+    return np.where(calm, smaller - step_wait(state), np.nan)
+
+
+_FEW = 3  # requests the fastest TTFT of which is compared with the longest queue and prefill of the whole window
+
+
+def _fastest(histogram: HistogramDelta, state: EngineState) -> Floats:
+    """The lower edge of the first bucket that a request around each interval fell into: a slow front end slows them all."""
+    if not len(histogram.bounds):
+        return np.zeros(len(state.dt))
+    counts = np.stack([around(state, column) for column in np.nan_to_num(histogram.counts).T], axis=1)
+    return np.asarray(np.concatenate(([0.0], histogram.bounds))[np.argmax(counts > 0, axis=1)])
+
+
+def _longest(histogram: HistogramDelta) -> float:
+    """The upper edge of the last bucket that any request of the window fell into; infinite where too few have finished."""
+    counts = np.nan_to_num(histogram.counts).sum(axis=0)
+    if counts.sum() < level("front_requests"):
+        return float("inf")
+    edges = np.concatenate((histogram.bounds, [np.inf]))
+    return float(edges[np.flatnonzero(counts)[-1]])
+
+
+def _residual_of_most(state: EngineState, parts: Floats) -> Floats:
+    """The upper edge of the median TTFT's bucket less the mean queue and prefill, by interval.
+
+    A slow front end slows all requests. Where a few waited for something else (a first kernel to compile), the mean is far
+    above what most saw. Infinite where the histogram has no such edge.
+    """
+    if not len(state.ttft.bounds):
+        return np.full(len(state.dt), np.inf)
+    counts = np.stack([around(state, column) for column in np.nan_to_num(state.ttft.counts).T], axis=1)
+    below = np.cumsum(counts, axis=1)
+    edges = np.concatenate((state.ttft.bounds, [np.inf]))
+    return np.asarray(edges[np.argmax(2 * below >= below[:, -1:], axis=1)] - parts)
+
+
+def step_wait(state: EngineState) -> Floats:
+    """Mean wait of an arrival for the end of the running step, by interval: E[s^2] / 2 E[s] of the step times s.
+
+    The engine takes in new requests between steps, and only then counts them as queued, so this wait is part of TTFT and
+    of no histogram. Inter-token latencies are the step times that decoding requests saw. NaN where no token came.
+    """
+    if not len(state.itl.bounds):
+        return np.zeros(len(state.dt))
+    lower = np.concatenate(([0.0], state.itl.bounds))
+    middle = (lower + np.concatenate((state.itl.bounds, [2 * state.itl.bounds[-1]]))) / 2
+    counts = np.nan_to_num(state.itl.counts)
+    squares, sums = around(state, counts @ middle**2), around(state, counts @ middle)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(sums > 0, squares / (2 * sums), np.nan)
+
+
+def _residual_by_order(state: EngineState) -> Floats:
+    """TTFT of the requests around each interval less queue and prefill of the same ones, matched by their number.
+
+    The k-th finish of the window is the (k - running at the start)-th first token. NaN where they have not finished yet.
+    """
+    if not len(state.dt):
+        return np.zeros(0)
+    first, ttft = cumulative(state.ttft.count), cumulative(state.ttft.sum)
+    done, parts = cumulative(state.queue.count), cumulative(state.queue.sum) + cumulative(state.prefill.sum)
+    held = float(np.nan_to_num(state.running_start[0]))
+    a, b = window_edges(state)
+    begin, end = first[a] + held, first[b] + held
+    spent = np.interp(end, done, parts) - np.interp(begin, done, parts)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        residual = (ttft[b] - ttft[a] - spent) / (end - begin)
+    return np.where((end > begin) & (end <= done[-1]), residual, np.nan)

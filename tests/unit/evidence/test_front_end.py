@@ -1,0 +1,44 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scenes import scene_of
+from states import blank, histogram
+from whystall.evidence.front_end import front_residual, step_wait
+
+
+@pytest.mark.parametrize(("front_s", "seen"), [(0.005, 0.0), (0.8, 0.8)])
+def test_what_is_neither_queue_nor_prefill_is_the_front(front_s: float, seen: float) -> None:
+    residual = front_residual(scene_of({"front_s": front_s}).state)
+    assert np.nanmedian(residual) == pytest.approx(seen, abs=0.03)
+
+
+def test_under_a_queue_the_front_is_not_judged() -> None:
+    assert np.isnan(front_residual(scene_of({"waiting": 30, "queue_s": 6, "front_s": 0.8}).state)).all()
+
+
+def test_an_arrival_waits_for_the_rest_of_the_running_step() -> None:
+    """E[s^2] / 2 E[s] over time: 99 steps of 10 ms and one of 1 s take 1.99 s, and half of what comes meets the long one."""
+    bounds = [0.009, 0.011, 0.9, 1.1, 5.0]
+    state = blank([1.0] * 4, itl=histogram(bounds, [[0.01] * 99 + [1.0]] * 4))
+    assert step_wait(state) == pytest.approx([(99 * 0.01**2 + 1.0**2) / (2 * (99 * 0.01 + 1.0))] * 4)
+
+
+@given(st.lists(st.floats(0.001, 4.0), min_size=1, max_size=40))
+def test_the_wait_is_at_least_half_the_mean_step_and_at_most_half_the_longest(steps: list[float]) -> None:
+    bounds = np.linspace(0.02, 5, 250)
+    (wait,) = step_wait(blank([1.0], itl=histogram(bounds, [steps])))
+    assert wait >= np.mean(steps) / 2 - 0.02
+    assert wait <= max(steps) / 2 + 0.02
+
+
+def test_without_tokens_the_wait_for_a_step_is_not_known() -> None:
+    assert np.isnan(step_wait(blank([1.0, 1.0], itl=histogram([0.1], [[], []])))).all()
+
+
+def test_of_a_few_requests_all_must_be_late() -> None:
+    few = {"seconds": 60, "rate": 0.5, "prefill_s": 0.08}
+    late = front_residual(scene_of(few, {**few, "front_s": 4}).state)
+    assert np.nanmedian(late[75:]) > 1
+    assert not (np.nan_to_num(front_residual(scene_of(few, few).state)) > 0.2).any()
