@@ -1,9 +1,9 @@
-"""Right answers on this project's own recordings of a real vLLM on H200s (tests/data/h200 and h200_blind, benchmarks/gpu).
+"""Right answers on this project's own recordings of a real vLLM on H200s (tests/data/h200, h200_blind, h200_quiet; benchmarks/gpu).
 
 Prints each answer and appends a JSON line a set to ``benchmarks/results/h200.jsonl``. A line marked ``blind`` is what the
 rules gave that were in force when a set was recorded: the only figures here that say something about servers never seen.
 
-    python benchmarks/accuracy/h200.py [h200|h200_blind] [--blind TEXT]
+    python benchmarks/accuracy/h200.py [h200|h200_blind|h200_quiet] [--blind TEXT]
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from recordings.transform import metrics_only, thinned  # noqa: E402
 from whystall.pipeline import diagnose  # noqa: E402
 from whystall.sources.files.recording import read_recording  # noqa: E402
 
-SETS = ("h200", "h200_blind")
+SETS = ("h200", "h200_blind", "h200_quiet")
 
 
 def answers(folder: Path, name: str, want: dict[str, Any]) -> dict[str, bool]:
@@ -65,7 +65,7 @@ def look(chosen: str, blind: str) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("sets", nargs="*", help=f"of {', '.join(SETS)}; both by default")
+    parser.add_argument("sets", nargs="*", help=f"of {', '.join(SETS)}; all by default")
     parser.add_argument("--blind", default="", help="marks a first look, in words")
     given = parser.parse_args()
     for chosen in given.sets or SETS:
