@@ -1,8 +1,9 @@
 """Recordings of a real vLLM 0.26 on H200s made for this project, each with a calm start (benchmarks/gpu/README.md).
 
-Both sets were judged blind first: the rules then in force gave 13 right answers of 19 for ``h200`` and 12 of 19 for
-``h200_blind``, which has other models, flags and loads (benchmarks/results/h200.jsonl). What was mended since is in general
-rules; so they are a guard against regressions, no measure of accuracy on servers never seen.
+Each set was judged blind first: the rules then in force gave 13 right answers of 19 for ``h200``, 12 of 19 for ``h200_blind``,
+which has other models, flags and loads, and 15 of 18 for ``h200_quiet``, losses without a queue and healthy servers that look
+like one (benchmarks/results/h200.jsonl). What was mended since is in general rules; so they are a guard against regressions,
+no measure of accuracy on servers never seen.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from whystall.pipeline import diagnose
 from whystall.sources.files.recording import read_recording
 
 DATA = Path(__file__).resolve().parents[1] / "data"
-SETS = ("h200", "h200_blind")
+SETS = ("h200", "h200_blind", "h200_quiet")
 RECORDINGS = [(one, n) for one in SETS for n in sorted(json.loads((DATA / one / "recordings/truth.json").read_text()))]
 # Known to be wrong: a mend that makes one right takes its name out, or the test fails.
 MISSED = {
@@ -28,6 +29,21 @@ MISSED = {
         "h200_blind",
         "budget",
     ): "the host takes 12 ms for each step that is no graph: engine_loop_cpu before token_budget",
+    (
+        "h200_quiet",
+        "among_stories",
+    ): "longer_prompts, the prompts that set it off, alone: the 16 readers' gaps vanish in a mean ITL of 1.4 times",
+    ("h200_quiet", "hiccups"): "healthy: six standstills of a second hide in the means, and nothing reads itl.frozen",
+    (
+        "h200_quiet",
+        "past_capacity",
+    ): "unknown: more run every second and nobody waits, which rules out interference and is no overload yet",
+}
+MISSED_ONSET = {
+    ("h200_quiet", "front_core"): "30 s late: first tokens are a little late from 20 s on, and badly from 50 s on",
+}
+MISSED_ALONE = {
+    ("h200_quiet", "hiccups"): MISSED[("h200_quiet", "hiccups")],
 }
 MISSED_AT_5_S = MISSED | {
     ("h200", "texts"): "two causes at 0.5 to 0.6 each: unknown, with both named",
@@ -35,6 +51,10 @@ MISSED_AT_5_S = MISSED | {
         "h200_blind",
         "big_burst",
     ): "waves of 5 s between scrapes of 5 s: prefill_interference, which the burst brings about",
+    (
+        "h200_quiet",
+        "killed",
+    ): "healthy: thinned to the last page before the death, which loses the failed scrapes and the log after it",
 }
 every_recording = pytest.mark.parametrize(("group", "name"), RECORDINGS)
 
@@ -48,14 +68,15 @@ def test_the_answer_with_all_signals(group: str, name: str) -> None:
     want = truth(DATA / group)[name]
     diagnosis = diagnose(recorded(group, name)).diagnosis
     assert right(diagnosis, want) == ((group, name) not in MISSED), said(diagnosis)
-    assert onset_right(diagnosis, want), said(diagnosis)
+    assert onset_right(diagnosis, want) == ((group, name) not in MISSED_ONSET), said(diagnosis)
 
 
 @every_recording
 def test_the_answer_from_the_page_alone_is_right_or_unknown(group: str, name: str) -> None:
     want = truth(DATA / group)[name]
     diagnosis = diagnose(metrics_only(recorded(group, name))).diagnosis
-    assert right(diagnosis, want | want.get("metrics_only", {}), also=True, unknown=True), said(diagnosis)
+    good = right(diagnosis, want | want.get("metrics_only", {}), also=True, unknown=True)
+    assert good == ((group, name) not in MISSED_ALONE), said(diagnosis)
 
 
 @every_recording
