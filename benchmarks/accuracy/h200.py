@@ -1,4 +1,4 @@
-"""Right answers on this project's own recordings of a real vLLM on H200s (tests/data/h200, h200_blind, h200_quiet; benchmarks/gpu).
+"""Right answers on this project's own recordings of a real vLLM on H200s (tests/data/h200*, benchmarks/gpu).
 
 Prints each answer and appends a JSON line a set to ``benchmarks/results/h200.jsonl``. A line marked ``blind`` is what the
 rules gave that were in force when a set was recorded: the only figures here that say something about servers never seen.

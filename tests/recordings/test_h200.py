@@ -1,9 +1,9 @@
 """Recordings of a real vLLM 0.26 on H200s made for this project, each with a calm start (benchmarks/gpu/README.md).
 
-Each set was judged blind first: the rules then in force gave 13 right answers of 19 for ``h200``, 12 of 19 for ``h200_blind``,
-which has other models, flags and loads, and 15 of 18 for ``h200_quiet``, losses without a queue and healthy servers that look
-like one (benchmarks/results/h200.jsonl). What was mended since is in general rules; so they are a guard against regressions,
-no measure of accuracy on servers never seen.
+Each set was judged blind first: the rules then in force gave 13 right answers of 19 for ``h200``, 12 of 19 for
+``h200_blind``, which has other models, flags and loads, and 15 of 18 for ``h200_quiet``, losses without a queue and healthy
+servers that look like one (benchmarks/results/h200.jsonl). What was mended since is in general rules; so they are a guard
+against regressions, no measure of accuracy on servers never seen.
 """
 
 from __future__ import annotations
