@@ -2,7 +2,8 @@
 
 A cause that a knob can treat (whystall.trials.lab.treatable) must end with the right knob kept, a WIN and the cause gone.
 Of all others the emulator's fault is brought about, the loop may do what it likes, and the server must stand as it stood,
-with a reason. Causes that the emulator cannot bring about are told as such. Emulated accuracy is no real accuracy.
+with a reason; where a knob is named for the cause, it is told why no flag ends it there (UNTREATED). Causes that the
+emulator cannot bring about are told as such. Emulated accuracy is no real accuracy.
 
     python benchmarks/accuracy/every_cause.py [ID …] [--rows FILE]
 
@@ -33,7 +34,7 @@ from whystall.loop.verify import TrialLimits, WatchingVerifier
 from whystall.model.fix import Fix
 from whystall.model.slo import Slo
 from whystall.trials.emulated_target import EmulatedTarget
-from whystall.trials.lab.treatable import TREATABLE, Treatable
+from whystall.trials.lab.treatable import TREATABLE, UNTREATED, Treatable
 
 ROOT = Path(__file__).resolve().parents[2]
 SETTLE_S, LOOK_S, AT_S = 660.0, 90.0, 30.0
@@ -93,7 +94,8 @@ def one(cause: str) -> dict[str, Any]:
     row = told(fix) | {"same": target.arguments == before}
     if scene is not None:
         return row | {"kind": "treatable", "right": is_cured(fix, scene)}
-    return row | {"kind": "fault", "right": bool((row["same"] or fix.state == "kept") and fix.because.en)}
+    right = bool((row["same"] or fix.state == "kept") and fix.because.en)
+    return row | {"kind": "fault", "right": right, "no_flag": UNTREATED.get(cause, "")}
 
 
 def told(fix: Fix) -> dict[str, Any]:
@@ -133,6 +135,8 @@ def main() -> int:
                 file.write(json.dumps([cause, row]) + "\n")
         said = f"{row.get('state', ''):12} {row.get('verdict', ''):12} {row.get('change', '')} {row['why'][:90]}"
         print(f"{cause:26}{row['kind']:13}{row['right']!s:6}{said}", flush=True)
+        if row.get("no_flag"):
+            print(f"{'':26}no flag ends it: {row['no_flag']}", flush=True)
     keep(rows)
     return 0
 

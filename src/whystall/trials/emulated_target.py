@@ -30,7 +30,7 @@ _START = 1_790_000_000.0
 _DRIFT_EVERY_S = 5.0
 _OPTION = {"num_gpu_blocks_override": "num_gpu_blocks"}
 # Flags that the engine's model has no option for: what they change is in the scene.
-NO_OPTIONS = ("enforce_eager", "enable_lora", "enable_log_requests")
+NO_OPTIONS = ("enforce_eager", "enable_lora", "enable_log_requests", "mm_processor_cache_gb")
 _TIMED = tuple(name for name in StepProfile.__struct_fields__ if name.endswith("_s"))
 Drift = Callable[[float], float]
 Reapply = Callable[[Deployment], None]

@@ -286,3 +286,18 @@ def test_an_override_of_the_blocks_is_known_from_the_page_alone():
     plain = msgspec.structs.replace(unseen, limits=tuple(x for x in unseen.limits if "override" not in x.name))
     other = offered(msgspec.structs.replace(shown, configuration=plain), "kv_capacity")
     assert {"--num-gpu-blocks-override": ""} not in [remedy.change for remedy in other]
+
+
+def test_a_small_cache_of_prepared_media_goes_first():
+    small = server(version="0.32.0", flags={"mm_processor_cache_gb": "0.2"})
+    assert changes(small, "multimodal_preprocessing") == [{"--mm-processor-cache-gb": ""}, {"--api-server-count": "2"}]
+    assert "3.8 GiB" in offered(small, "multimodal_preprocessing")[0].risk.en
+    large = server(version="0.32.0", flags={"mm_processor_cache_gb": "8"})
+    assert changes(large, "multimodal_preprocessing") == [{"--api-server-count": "2"}]
+
+
+def test_vllms_own_all_reduce_where_it_is_off():
+    off = server(flags={"disable_custom_all_reduce": "True"})
+    assert changes(off, "comm_bound") == [{"--disable-custom-all-reduce": ""}]
+    assert changes(server(), "comm_bound") == []
+    assert names(server(), "comm_bound") == ["host.links", "fewer.gpus"]

@@ -24,6 +24,7 @@ from .frontend import FrontEnd
 from .gpu import GpuGauge
 from .http_meters import HttpMeters
 from .log import INTERVAL_S, PROFILED_BLOCK, LogWriter, loading_seconds
+from .media import Media
 from .meters import Meters
 from .page import Labels, PageTemplate, Value
 from .traffic import OWN_ID, Traffic, TrafficPlan
@@ -86,6 +87,7 @@ class Deployment:
         self.template = PageTemplate(serving.version, serving.options.max_model_len)
         self.replicas = [Replica(serving, self.template, start) for _ in range(serving.replicas)]
         self.front = FrontEnd(start)
+        self.media: Media | None = None  # that requests bring
         self.traffic = Traffic(serving.traffic, self._own_request, start=start, seed=serving.seed)
         self.log = LogWriter(log, "CPU" if serving.profile.gpu == "cpu" else "GPU")
         self.alive = True
@@ -217,7 +219,8 @@ class Deployment:
 
     def submit(self, request: Request, replica: Replica) -> None:
         """``request`` goes to ``replica`` through the front end."""
-        delay = self.front.take(request.prompt_tokens, request.arrival)
+        media_s = self.media.prepare(request, replica.meters) if self.media is not None else 0.0
+        delay = self.front.take(request.prompt_tokens, request.arrival, media_s)
         replica.engine.submit(request, delay_s=delay)
 
     def _own_request(self, request: Request) -> None:

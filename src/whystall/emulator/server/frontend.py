@@ -36,10 +36,10 @@ class FrontEnd:
         self._given_s = 0.0  # for tokens, since ``_seen``
         self._share = 0.0  # of the process, that tokens took of late
 
-    def take(self, prompt_tokens: int, now: float) -> float:
-        """A request came; returns the seconds that it waits for the process beyond the usual."""
+    def take(self, prompt_tokens: int, now: float, media_s: float = 0.0) -> float:
+        """A request came, with media that take ``media_s``; returns the seconds that it waits beyond the usual."""
         costs = self.costs
-        work = costs.request_s + costs.prompt_token_s * prompt_tokens
+        work = costs.request_s + costs.prompt_token_s * prompt_tokens + media_s
         self.cpu_s += work
         self._work_off(now)
         self._left_s += work * costs.slowdown

@@ -1,6 +1,7 @@
 """Servers with one flag set wrongly, under the load that brings it out: what a knob can treat, for the loop to find.
 
 Each is healthy without the flag, so that whether the loop ended well can be seen from outside: the cause is gone.
+``UNTREATED`` says of the other causes that a knob is named for why there is no such server.
 """
 
 from __future__ import annotations
@@ -15,11 +16,14 @@ from whystall.emulator.profiles import load_profile
 from whystall.emulator.server.deployment import Deployment, Serving
 from whystall.emulator.server.faults.host import eager, lora
 from whystall.emulator.server.frontend import FrontCosts
+from whystall.emulator.server.media import ITEM_BYTES, Media
 from whystall.emulator.server.traffic import TrafficPlan
 from whystall.model.slo import Slo
 from whystall.trials.emulated_target import NO_OPTIONS, Drift, EmulatedTarget
 
 Span = tuple[int, int]
+_IMAGE_S = 0.1  # of the API process, to decode, resize and cut up one
+_CACHE_GB = 4.0  # of prepared images without the flag
 _OPTION = {"num_gpu_blocks_override": "num_gpu_blocks"}
 
 
@@ -35,6 +39,7 @@ class Treatable(msgspec.Struct, frozen=True, kw_only=True):
     profile: str = "h200-8b"
     max_model_len: int = 16384
     adapters: bool = False
+    images: int = 0  # so many different ones are sent, one with each request
     logged_request_s: float = 0.0  # of the API process for each request, while it logs them
     giants_every_s: float = 0.0  # a prompt that fills nearly all of the model's length comes so often
     host_s: float = 0.0  # of the engine's own loop a step
@@ -79,6 +84,9 @@ class Treatable(msgspec.Struct, frozen=True, kw_only=True):
         """What a restart does not end, and what comes of a flag that is no option of the engine's model."""
         if self.adapters:
             lora(deployment, deployment.now, 0.34)
+        if self.images:
+            gigabytes = float(str(deployment.serving.flags.get("mm_processor_cache_gb", _CACHE_GB)))
+            deployment.media = Media(self.images, int(gigabytes * 2**30 / ITEM_BYTES), _IMAGE_S)
         if self.logged_request_s:
             logs = deployment.serving.flags.get("enable_log_requests") not in (None, False, "false")
             costs = FrontCosts(request_s=self.logged_request_s) if logs else FrontCosts()
@@ -170,4 +178,47 @@ TREATABLE = (
         host_s=6e-3,
         slo=Slo(itl_p95_s=0.0105),
     ),
+    Treatable(
+        cause="prefill_interference",
+        flags={"enable_prefix_caching": False},
+        knobs=("--no-enable-prefix-caching",),
+        clients=24,
+        mix=_mix((3800, 4200), (60, 100), shared_prefix=3500),
+        predicted=False,  # what prompts share does not show while the cache is off
+    ),
+    Treatable(
+        cause="prefill_bound",
+        flags={"enable_prefix_caching": False},
+        knobs=("--no-enable-prefix-caching",),
+        clients=48,
+        mix=_mix((3800, 4200), (8, 16), shared_prefix=3500),
+        predicted=False,
+    ),
+    Treatable(
+        cause="multimodal_preprocessing",
+        flags={"mm_processor_cache_gb": 0.2},
+        knobs=("--mm-processor-cache-gb",),
+        clients=24,
+        mix=_mix((1200, 1600), (100, 300)),
+        images=32,
+        slo=Slo(),
+        predicted=False,  # the front end is no part of the engine's model
+    ),
 )
+
+# Causes that a knob is named for and that have no scene: why no flag of an emulated server ends them.
+UNTREATED = {
+    "burst": "crowds at the same mean rate wait for the same steps: a longer queue lets more of them wait",
+    "comm_bound": "a slow all-reduce that a flag brings is there from the start: without a healthy past or a trace the"
+    " diagnosis does not tell it from the model's own steps, and a link that gets slow is no flag",
+    "cpu_starved": "cores are the host's; larger pieces of a stream are no part of the model of the front end",
+    "decode_bandwidth": "the speed of other weights' kernels is no part of the engine's model",
+    "longer_outputs": "how long answers get is the clients' doing",
+    "observability_overhead": "a profiler's window is ended by POST /stop_profile; what tracing costs a step is no part of"
+    " the engine's model, and from the start it looks like the model's own steps",
+    "oom": "memory beside the pool is no part of the engine's model, and an engine that is dead cannot be tried",
+    "overload": "--max-num-queued-reqs refuses what would wait: fewer are served late, none is served more; replicas are",
+    "prefix_cache_loss": "nothing is lost in the window where a flag switches the cache off: what that costs is found as"
+    " prefill_bound or prefill_interference, and the flag is taken away there",
+    "sampler_cpu": "what is sampled is in the requests",
+}
