@@ -30,7 +30,7 @@ _START = 1_790_000_000.0
 _DRIFT_EVERY_S = 5.0
 _OPTION = {"num_gpu_blocks_override": "num_gpu_blocks"}
 # Flags that the engine's model has no option for: what they change is in the scene.
-NO_OPTIONS = ("enforce_eager", "enable_lora", "enable_log_requests", "mm_processor_cache_gb")
+NO_OPTIONS = ("enforce_eager", "enable_lora", "enable_log_requests", "mm_processor_cache_gb", "profiler_config")
 _TIMED = tuple(name for name in StepProfile.__struct_fields__ if name.endswith("_s"))
 Drift = Callable[[float], float]
 Reapply = Callable[[Deployment], None]
@@ -138,7 +138,8 @@ class EmulatedTarget:
 
 def with_arguments(serving: Serving, roomy: Serving, arguments: tuple[str, ...]) -> Serving:
     """``serving`` started with ``arguments``. Raises UsageError for what the emulator does not know, as vLLM's parser."""
-    flags = read_arguments(arguments)
+    # The fields of a JSON value come with it.
+    flags = {name: value for name, value in read_arguments(arguments).items() if "." not in name}
     options: dict[str, Any] = {}
     known = {field.name: field.type for field in msgspec.structs.fields(EngineOptions)}
     for name, value in flags.items():

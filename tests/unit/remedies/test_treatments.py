@@ -301,3 +301,8 @@ def test_vllms_own_all_reduce_where_it_is_off():
     assert changes(off, "comm_bound") == [{"--disable-custom-all-reduce": ""}]
     assert changes(server(), "comm_bound") == []
     assert names(server(), "comm_bound") == ["host.links", "fewer.gpus"]
+
+
+def test_a_profiler_is_taken_away_where_one_is_set():
+    profiled = server(version="0.32.0", flags={"profiler_config": '{"profiler": "torch"}'})
+    assert changes(profiled, "observability_overhead") == [{"--profiler-config": ""}]

@@ -19,5 +19,5 @@ KNOB = Knob(
         "启动剖析前没有影响；剖析期间步变慢，写文件时服务停顿。",
     ),
     raising={"itl": "worse"},
-    treats=(Treatment("observability_overhead", "set"),),
+    treats=(Treatment("observability_overhead", "off"),),
 )

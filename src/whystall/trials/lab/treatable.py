@@ -22,6 +22,7 @@ from whystall.model.slo import Slo
 from whystall.trials.emulated_target import NO_OPTIONS, Drift, EmulatedTarget
 
 Span = tuple[int, int]
+_PROFILE_S = 3.5  # until a window of 60 steps is written (H200 recording)
 _IMAGE_S = 0.1  # of the API process, to decode, resize and cut up one
 _CACHE_GB = 4.0  # of prepared images without the flag
 _OPTION = {"num_gpu_blocks_override": "num_gpu_blocks"}
@@ -40,6 +41,7 @@ class Treatable(msgspec.Struct, frozen=True, kw_only=True):
     max_model_len: int = 16384
     adapters: bool = False
     images: int = 0  # so many different ones are sent, one with each request
+    profiled_every_s: float = 0.0  # a job profiles the server so often, as long as it has a profiler
     logged_request_s: float = 0.0  # of the API process for each request, while it logs them
     giants_every_s: float = 0.0  # a prompt that fills nearly all of the model's length comes so often
     host_s: float = 0.0  # of the engine's own loop a step
@@ -78,6 +80,8 @@ class Treatable(msgspec.Struct, frozen=True, kw_only=True):
         self._incident(target.deployment)
         if self.giants_every_s:
             target.deployment.at(target.now, self._giant)
+        if self.profiled_every_s:
+            target.deployment.at(target.now, self._profile)
         return target
 
     def _incident(self, deployment: Deployment) -> None:
@@ -91,6 +95,13 @@ class Treatable(msgspec.Struct, frozen=True, kw_only=True):
             logs = deployment.serving.flags.get("enable_log_requests") not in (None, False, "false")
             costs = FrontCosts(request_s=self.logged_request_s) if logs else FrontCosts()
             deployment.front.costs = costs
+
+    def _profile(self, deployment: Deployment, now: float) -> None:
+        if "profiler_config" in deployment.serving.flags and now >= deployment.ready_at:
+            for replica in deployment.replicas:
+                replica.engine.pause += _PROFILE_S
+            deployment.log.line(now, "Stopping profiler...", level="INFO", process="EngineCore")
+        deployment.at(now + self.profiled_every_s, self._profile)
 
     def _giant(self, deployment: Deployment, now: float) -> None:
         longest = int(0.85 * self.max_model_len)
@@ -204,6 +215,16 @@ TREATABLE = (
         slo=Slo(),
         predicted=False,  # the front end is no part of the engine's model
     ),
+    Treatable(
+        cause="observability_overhead",
+        flags={"profiler_config": '{"profiler": "torch"}'},
+        knobs=("--profiler-config",),
+        clients=12,
+        mix=_mix((200, 400), (150, 250)),
+        profiled_every_s=15.0,
+        slo=Slo(),
+        predicted=False,  # nor is the profiler
+    ),
 )
 
 # Causes that a knob is named for and that have no scene: why no flag of an emulated server ends them.
@@ -214,8 +235,6 @@ UNTREATED = {
     "cpu_starved": "cores are the host's; larger pieces of a stream are no part of the model of the front end",
     "decode_bandwidth": "the speed of other weights' kernels is no part of the engine's model",
     "longer_outputs": "how long answers get is the clients' doing",
-    "observability_overhead": "a profiler's window is ended by POST /stop_profile; what tracing costs a step is no part of"
-    " the engine's model, and from the start it looks like the model's own steps",
     "oom": "memory beside the pool is no part of the engine's model, and an engine that is dead cannot be tried",
     "overload": "--max-num-queued-reqs refuses what would wait: fewer are served late, none is served more; replicas are",
     "prefix_cache_loss": "nothing is lost in the window where a flag switches the cache off: what that costs is found as"
