@@ -28,6 +28,7 @@ _NEWER = Text(
 _AND = Text("{a}; {b}", "{a}；{b}")
 _UNDO = Text("Start again {how}", "{how}重新启动")
 _WITH = Text("with {flag}", "用 {flag} ")
+_AS_IT_WAS = Text("with {flag} as it was", "用原来的 {flag} ")
 _WITHOUT = Text("without {flag}", "去掉 {flag} ")
 _BOTH = Text("{a} and {b}", "{a}并{b}")
 
@@ -152,7 +153,10 @@ def _way_back(case: Situation, knob: str, flag: str) -> Text:
         return _WITHOUT.format(flag=flag)
     if old is None:
         return Text("", "")
-    return _WITH.format(flag=flag if knobs()[knob].kind == "switch" else f"{flag} {old}")
+    kind = knobs()[knob].kind
+    if kind == "json":  # of many words, and where it is known from the log no JSON
+        return _AS_IT_WAS.format(flag=flag)
+    return _WITH.format(flag=flag if kind == "switch" else f"{flag} {old}")
 
 
 def not_offered(cause: str, offered: Collection[str] = ()) -> tuple[NotOffered, ...]:

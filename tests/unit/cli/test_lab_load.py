@@ -54,7 +54,9 @@ async def test_both_run_over_http() -> None:
         code, found = await told_by("stress", url, "--slo", "e2e_p95=1s", "--rate", "15", "--for", "70s", *short)
         assert code in (0, 3)
         jsonschema.validate(found, schema("stress"))
-        assert found["points"]
+        assert found["points"] or (
+            code == 3 and found["because"]
+        )  # a busy machine may not get through one step in 70 s
         code, found = await told_by("soak", url, "--for", "50s", "--window", "7s", "--rate", "3", *short)
         assert code in (0, 1, 3)
         jsonschema.validate(found, schema("soak"))
