@@ -28,7 +28,7 @@ def front_residual(state: EngineState) -> Floats:
     enough = seen >= level("front_requests")
     ttft = smooth_mean(state, state.ttft.sum, state.ttft.count)
     beyond = np.where(
-        seen >= _FEW, _fastest(state.ttft, state) - _longest(state.queue) - _longest(state.prefill), np.nan
+        seen >= _FEW, _fastest(state, state.ttft) - _longest(state.queue) - _longest(state.prefill), np.nan
     )
     parts = smooth_mean(state, state.queue.sum, state.queue.count)
     parts = parts + smooth_mean(state, state.prefill.sum, state.prefill.count)
@@ -40,12 +40,17 @@ def front_residual(state: EngineState) -> Floats:
 _FEW = 3  # requests the fastest TTFT of which is compared with the longest queue and prefill of the whole window
 
 
-def _fastest(histogram: HistogramDelta, state: EngineState) -> Floats:
+def _fastest(state: EngineState, histogram: HistogramDelta) -> Floats:
     """The lower edge of the first bucket that a request around each interval fell into: a slow front end slows them all."""
     if not len(histogram.bounds):
         return np.zeros(len(state.dt))
-    counts = np.stack([around(state, column) for column in np.nan_to_num(histogram.counts).T], axis=1)
-    return np.asarray(np.concatenate(([0.0], histogram.bounds))[np.argmax(counts > 0, axis=1)])
+    first = np.argmax(_buckets_around(state, histogram) > 0, axis=1)
+    return np.asarray(np.concatenate(([0.0], histogram.bounds))[first])
+
+
+def _buckets_around(state: EngineState, histogram: HistogramDelta) -> Floats:
+    """Observations by bucket over some seconds around each interval, ``[interval, bucket]``."""
+    return np.stack([around(state, column) for column in np.nan_to_num(histogram.counts).T], axis=1)
 
 
 def _longest(histogram: HistogramDelta) -> float:
@@ -65,7 +70,7 @@ def _residual_of_most(state: EngineState, parts: Floats) -> Floats:
     """
     if not len(state.ttft.bounds):
         return np.full(len(state.dt), np.inf)
-    counts = np.stack([around(state, column) for column in np.nan_to_num(state.ttft.counts).T], axis=1)
+    counts = _buckets_around(state, state.ttft)
     below = np.cumsum(counts, axis=1)
     edges = np.concatenate((state.ttft.bounds, [np.inf]))
     return np.asarray(edges[np.argmax(2 * below >= below[:, -1:], axis=1)] - parts)
