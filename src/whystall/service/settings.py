@@ -59,6 +59,12 @@ class NoticeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return found
 
 
+def check_lang(lang: str, place: str = "") -> None:
+    """Raises UsageError for a language that no text is written in; ``place`` is where it stands."""
+    if lang not in LANGUAGES:
+        raise UsageError(f"{place}{lang!r} is not spoken", f"Known are {' and '.join(LANGUAGES)}.")
+
+
 class OtlpSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """``[watch.otlp]``: findings, incidents and own metrics go to ``endpoint`` by OTLP over HTTP, every so often.
 
@@ -77,8 +83,7 @@ class OtlpSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Raises UsageError for what cannot be read."""
         Address.parse(self.endpoint)
         parse_duration(self.every)
-        if self.lang not in LANGUAGES:
-            raise UsageError(f"{self.lang!r} is not spoken", "Known are en and zh.")
+        check_lang(self.lang)
 
     def access(self, environ: Mapping[str, str] = os.environ) -> Access:
         """How the backend is reached. Raises UsageError where a key is named and not there."""
@@ -103,8 +108,7 @@ class ReportSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Silence(begin=self.at, until=self.at, zone=self.zone).check()
         if parse_duration(self.every) < LEAST_REPORT_S:
             raise UsageError(f"every {self.every} is too often", "Write 1h or more; incidents are told as they happen.")
-        if self.lang not in LANGUAGES:
-            raise UsageError(f"{self.lang!r} is not spoken", "Known are en and zh.")
+        check_lang(self.lang)
 
 
 class WatchSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -139,8 +143,7 @@ class WatchSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         for place, silence in enumerate(self.silences):
             _named(f"watch.silences[{place}]", silence.check)
         for place, notice in enumerate(self.notices):
-            if notice.lang not in LANGUAGES:
-                raise UsageError(f"watch.notices[{place}].lang: {notice.lang!r} is not spoken", "Known are en and zh.")
+            check_lang(notice.lang, f"watch.notices[{place}].lang: ")
 
 
 def _named(key: str, check: Callable[[], object]) -> None:
