@@ -14,19 +14,17 @@ from numpy.typing import NDArray
 
 from whystall.model.diagnosis import Onset
 from whystall.model.engine_state import EngineState
-from whystall.state.step_cost import TERMS, StepCost, StepRows, fit_cost, pause_s, step_rows, without_pauses
+from whystall.state.step_cost import StepCost, StepRows, fit_cost, pause_s, step_rows, without_pauses, without_prompts
 
 from .change import change_point
+from .step_watch import residual_of, slower_from
 from .thresholds import level
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-# CUSUM of method.md 2.2: x = r / scale, S <- max(0, S + min(x, 4) - 1), alarm above 10. Clipping keeps one outlier out.
-_CLIP, _DRIFT, _ALARM = 4.0, 1.0, 10.0
 _LAST = 6  # rows whose median must exceed the least effect
 _AROUND = 20  # rows on either side of the alarm among which the change is looked for
-_REFIT = 1.15  # the line is fitted again when that many times as many healthy rows are there
 _SIGMAS = 2.0  # of the line's own doubt, for which a residual does not count
 
 
@@ -63,21 +61,17 @@ def pace(state: EngineState, known: StepRows | None = None, known_itl_s: float =
         return None
     from_s = pause_s(rows, state)
     rows = without_pauses(rows, from_s)
-    cost, start = _watch(rows, state, known)
+    found = slower_from(rows, state, known)
+    cost = fit_cost(rows.some(slice(0, found.healthy)) if known is None else known, state)
     residual = residual_of(rows, cost)
-    if start is None:
+    if found.since is None:
         return Pace(
             rows, cost, residual, np.zeros(len(state.dt), dtype=bool), state.valid.copy(), None, from_s, known_itl_s
         )
-    at, onset = _change(rows, residual, state, start)
+    at, onset = _change(rows, found.residual, state, found.since)
     slower = _slower(rows, residual, state, at)
     usual = state.valid & (state.t_end <= state.t_start[rows.first[at]] + 1e-9)
     return Pace(rows, cost, residual, slower, usual, onset, from_s, known_itl_s)
-
-
-def residual_of(rows: StepRows, cost: StepCost) -> Floats:
-    """log(seconds / predicted) by row."""
-    return np.asarray(np.log(rows.seconds / np.maximum(cost.seconds(rows.work), 1e-9)))
 
 
 def surely(rows: StepRows, cost: StepCost) -> Floats:
@@ -115,39 +109,11 @@ def _split(found: Pace | None, where: Bools) -> tuple[Floats, Floats, StepRows] 
     rows = found.rows.some(
         np.array([bool(where[a:b].all()) for a, b in zip(found.rows.first, found.rows.last, strict=True)], dtype=bool)
     )
-    work = rows.work.copy()
-    work[:, TERMS.index("tokens")] = work[:, TERMS.index("requests")]
-    work[:, [TERMS.index("mixed"), TERMS.index("pairs")]] = 0.0
+    work = without_prompts(rows.work)
     doubt = found.cost.doubt(work)
     if not len(rows) or float(np.median(doubt)) > level("line_doubt"):
         return None
     return found.cost.seconds(work), doubt, rows
-
-
-def _watch(rows: StepRows, state: EngineState, known: StepRows | None) -> tuple[StepCost, int | None]:
-    """The line through the healthy rows, and the row from which on they stopped being so (None: never).
-
-    Rows join the healthy ones while nothing is suspected, so that a new kind of load is learned before it is judged.
-    """
-    healthy = int(level("residual_rows")) if known is None else 0
-    fitted = healthy
-    cost = fit_cost(rows.some(slice(0, healthy)) if known is None else known, state)
-    score, since = 0.0, healthy
-    for i in range(healthy, len(rows)):
-        one = rows.some(slice(i, i + 1))
-        scale = max(cost.noise_ratio, level("residual_effect") / 4)
-        score = max(0.0, score + min(float(surely(one, cost)[0]) / scale, _CLIP) - _DRIFT)
-        if score == 0.0:
-            since = i + 1
-            if known is None and since >= _REFIT * fitted:
-                cost, fitted = fit_cost(rows.some(slice(0, since)), state), since
-        elif score > _ALARM and _moved(rows.some(slice(max(i + 1 - _LAST, since), i + 1)), cost):
-            return (cost if known is not None else fit_cost(rows.some(slice(0, since)), state)), since
-    return cost, None
-
-
-def _moved(last: StepRows, cost: StepCost) -> bool:
-    return len(last) >= _LAST // 2 and float(np.median(residual_of(last, cost))) > level("residual_effect")
 
 
 def _change(rows: StepRows, residual: Floats, state: EngineState, start: int) -> tuple[int, Onset | None]:

@@ -14,8 +14,8 @@ from whystall.state.histograms import count_of, mean_of, quantile_of
 from whystall.state.step_cost import TERMS, StepCost, StepRows, edges_of, fit_cost, non_negative
 
 from .devices import device
-from .pace import residual_of
 from .scene import Floats, Scene
+from .step_watch import residual_of
 from .thresholds import level, ramp
 
 _SIGMAS = 2.0  # of doubt on either side: 95%

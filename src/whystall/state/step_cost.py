@@ -211,6 +211,14 @@ def without_pauses(rows: StepRows, from_s: float) -> StepRows:
     return StepRows(rows.first, rows.last, seconds, rows.gaps, rows.edges, rows.work)
 
 
+def without_prompts(work: Floats) -> Floats:
+    """The same work without its prompts: a token for each decoding request."""
+    alone = work.copy()
+    alone[:, TERMS.index("tokens")] = work[:, TERMS.index("requests")]
+    alone[:, [TERMS.index("mixed"), TERMS.index("pairs")]] = 0.0
+    return alone
+
+
 def fit_cost(rows: StepRows, state: EngineState, quick_s: float | None = None) -> StepCost:
     """The cost of a step from rows of healthy work: robust non-negative least squares of relative errors.
 
