@@ -4,16 +4,21 @@ For each incident the emulator is asked about its right cause and about wrong on
 without its own trigger or limit), whatever the diagnosis said. The two kinds are reported apart: emulated
 accuracy is no real accuracy. Appends a JSON line to ``benchmarks/results/counterfactual.jsonl``.
 
-    python benchmarks/accuracy/counterfactual.py
+    python benchmarks/accuracy/counterfactual.py [--seed N] [ID …]
+
+The seed of the emulated loads is drawn at run time where none is given. With ``ID`` only those faults, and nothing is kept.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
+import secrets
 import subprocess
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +70,8 @@ EMULATED = {
     "engine_loop_cpu": {"launch_bound"},
     "gpu_throttle": {"slow_kernel"},
     "slow_kernel": {"gpu_throttle"},
+    "sampler_cpu": {"engine_loop_cpu", "launch_bound"},
+    "straggler_rank": {"comm_bound"},
 }
 STEP_TIME = {
     "launch_bound",
@@ -72,6 +79,8 @@ STEP_TIME = {
     "gpu_throttle",
     "slow_kernel",
     "comm_bound",
+    "sampler_cpu",
+    "straggler_rank",
 }  # one slow step is like another
 
 
@@ -91,7 +100,13 @@ def asked(recording: Recording, right: set[str], also: set[str], profile: StepPr
     known = profile or profile_for(gpu, own.weights_bytes, model=own.model)
     checked = counterfactual(sure, state, known, most=len(causes)) if known else sure
     return {
-        cause.id: {"right": cause.id in right, "holds": said.holds, "in": said.sufficiency, "out": said.necessity}
+        cause.id: {
+            "right": cause.id in right,
+            "holds": said.holds,
+            "in": said.sufficiency,
+            "out": said.necessity,
+            "whole": said.emulated,
+        }
         for cause in checked.causes
         if (said := cause.reproduced) is not None
     }
@@ -101,10 +116,10 @@ def real() -> dict[str, dict[str, Any]]:
     return {n: asked(read_recording(SHARED / "recordings" / n), *sets, None) for n, sets in REAL.items()}
 
 
-def emulated() -> dict[str, dict[str, Any]]:
+def emulated(faults: Sequence[str], seed: int) -> dict[str, dict[str, Any]]:
     rows: dict[str, dict[str, Any]] = {}
-    for fault in (name for name in TREATMENTS if name in FAULTS):
-        serving = healthy_serving(fault)
+    for fault in faults:
+        serving = msgspec.structs.replace(healthy_serving(fault), seed=seed)
         planned = [Planned(FAULTS[fault], 30.0, 1.0)]
         deployment = Deployment(prepared(serving, planned), start=1_790_000_000.0)
         for plan in planned:
@@ -132,7 +147,7 @@ def show(title: str, rows: dict[str, dict[str, Any]]) -> None:
             if row["right"] or row["holds"]:
                 mark = "right" if row["right"] else "WRONG"
                 word = "reproduced" if row["holds"] else "not reproduced"
-                print(f"  {case:24}{mark} {name:24}{word:16} in {row['in']} out {row['out']}")
+                print(f"  {case:24}{mark} {name:24}{word:16} in {row['in']} out {row['out']} whole {row['whole']}")
         if not said:
             print(f"  {case:24}nothing to ask")
     for kind, (good, of) in shares(rows).items():
@@ -140,15 +155,24 @@ def show(title: str, rows: dict[str, dict[str, Any]]) -> None:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("ids", nargs="*")
+    parser.add_argument("--seed", type=int, default=secrets.randbelow(1_000_000))
+    asked = parser.parse_args()
     start = time.perf_counter()
-    on: dict[str, dict[str, dict[str, Any]]] = {}
-    for title, ask in (("real", real), ("emulated", emulated)):
-        on[title] = ask()
-        show(title, on[title])
+    print("seed", asked.seed)
+    on: dict[str, dict[str, dict[str, Any]]] = {} if asked.ids else {"real": real()}
+    on["emulated"] = emulated(asked.ids or [name for name in TREATMENTS if name in FAULTS], asked.seed)
+    for title, rows in on.items():
+        show(title, rows)
+    if asked.ids:
+        return
     git = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
     line = {
         "commit": git.stdout.strip(),
         "time": int(time.time()),
+        "seed": asked.seed,
+        "command": f"python benchmarks/accuracy/counterfactual.py --seed {asked.seed}",
         "seconds": round(time.perf_counter() - start, 1),
         "shares": {title: shares(rows) for title, rows in on.items()},
         "rows": on,

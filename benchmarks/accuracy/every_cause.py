@@ -34,13 +34,17 @@ from whystall.loop.verify import TrialLimits, WatchingVerifier
 from whystall.model.fix import Fix
 from whystall.model.slo import Slo
 from whystall.trials.emulated_target import EmulatedTarget
-from whystall.trials.lab.treatable import TREATABLE, UNTREATED, Treatable
+from whystall.trials.lab.treatable import FURTHER, TREATABLE, UNTREATED, Treatable
 
 ROOT = Path(__file__).resolve().parents[2]
 SETTLE_S, LOOK_S, AT_S = 660.0, 90.0, 30.0
 FROM_THE_START = ("low_demand", "client_limited", "weight_loading", "warm_up")
 BUDGET_S = 900.0
-SCENES = {scene.cause: scene for scene in TREATABLE}
+SCENES = {scene.name or scene.cause: scene for scene in (*TREATABLE, *FURTHER)}
+
+
+def _nothing(_deployment: Deployment) -> None:
+    """What the fault changed is there still."""
 
 
 def faulty(cause: str) -> EmulatedTarget:
@@ -52,7 +56,7 @@ def faulty(cause: str) -> EmulatedTarget:
         fault.apply(deployment, deployment.now, severity)
 
     serving = prepared(healthy, [Planned(fault, 0.0, severity)])
-    target = EmulatedTarget(serving, healthy, name=cause, after_restart=again)
+    target = EmulatedTarget(serving, healthy, name=cause, after_restart=_nothing if fault.outlives_restart else again)
     if cause in FROM_THE_START:
         again(target.deployment)
     else:
@@ -84,7 +88,8 @@ def one(cause: str) -> dict[str, Any]:
         try:
             if scene is not None:
                 target.let_run(SETTLE_S)
-                look = fixed(target, Path(folder), scene.slo, canary=not scene.predicted, look_s=45.0)
+                scene.look_begins(target)
+                look = fixed(target, Path(folder), scene.slo, canary=not scene.predicted, look_s=scene.look_s)
             else:
                 look = fixed(target, Path(folder), None, canary=False, look_s=LOOK_S)
             fix = asyncio.run(look)
@@ -119,7 +124,9 @@ def is_cured(fix: Fix, scene: Treatable) -> bool:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("ids", nargs="*", default=list(weighted_catalogue()))
+    parser.add_argument(
+        "ids", nargs="*", default=[*weighted_catalogue(), *(scene.name for scene in FURTHER if scene.name)]
+    )
     parser.add_argument(
         "--rows", type=Path, help="Append every cause there as it ends, and leave out those that it has."
     )

@@ -14,16 +14,17 @@ from whystall.loop.switch import go_on
 from whystall.loop.verify import TrialLimits, WatchingVerifier
 from whystall.model.fix import Fix
 from whystall.trials.emulated_target import EmulatedTarget
-from whystall.trials.lab.treatable import TREATABLE, Treatable
+from whystall.trials.lab.treatable import FURTHER, TREATABLE, Treatable
 
-LOOK_S, SETTLE_S = 45.0, 660.0  # a server that is younger may still be warming up
+SETTLE_S = 660.0  # a server that is younger may still be warming up
 
 
 async def fixed(scene: Treatable, target: EmulatedTarget, state: Path) -> Fix:
     target.let_run(SETTLE_S)
+    scene.look_begins(target)
     limits = TrialLimits(budget_s=3600.0, slo=scene.slo)
     parts = Parts(
-        metrics_collector=lambda: target.look(LOOK_S),
+        metrics_collector=lambda: target.look(scene.look_s),
         verifier=WatchingVerifier(target.target, target.look, limits, lambda _line: None),
         anomaly_detector=detector(scene.slo),
         root_cause_analyzer=analyze,
@@ -33,7 +34,7 @@ async def fixed(scene: Treatable, target: EmulatedTarget, state: Path) -> Fix:
     return await Loop(target.target, target, parts, mandate, Records(state / "cases.sqlite"), go_on).run()
 
 
-@pytest.mark.parametrize("scene", TREATABLE, ids=lambda scene: scene.cause)
+@pytest.mark.parametrize("scene", [*TREATABLE, *FURTHER], ids=lambda scene: scene.name or scene.cause)
 async def test_ends_with_the_cause_gone(scene: Treatable, tmp_path: Path) -> None:
     target = scene.target()
     before = target.arguments
@@ -43,7 +44,10 @@ async def test_ends_with_the_cause_gone(scene: Treatable, tmp_path: Path) -> Non
     assert fix.state == "kept", fix.because
     assert fix.remedy is not None
     assert set(fix.remedy.change) <= set(scene.knobs)
-    assert target.arguments != before
+    flags = {word.removeprefix("--no-").removeprefix("--") for word in target.arguments if word.startswith("--")}
+    changed = {flag.removeprefix("--no-").removeprefix("--") for flag, value in fix.remedy.change.items() if not value}
+    assert not flags & changed
+    assert scene.deployed_s or target.arguments != before
     assert fix.trial is not None
     assert fix.trial.verdict == "WIN"
     primary = fix.trial.effect(fix.trial.primary)

@@ -8,6 +8,7 @@ feature of the load by giving it to the healthy load, and by giving the incident
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import msgspec
 import numpy as np
@@ -17,17 +18,20 @@ from whystall.emulator.engine.profile import StepProfile
 from whystall.emulator.profiles.matching import profile_for
 from whystall.evidence.scene import Scene
 from whystall.model.diagnosis import Cause, Diagnosis, Notice, Reproduced
-from whystall.model.engine_state import EngineState
+from whystall.model.engine_state import Bools, EngineState, HistogramDelta
 from whystall.model.slo import Slo
 from whystall.model.text import Text
-from whystall.state.demand import Demand, demand_of
+from whystall.state.demand import Demand, demand_of, paired
 from whystall.state.histograms import mean_of
 
-from .rerun import LIMITS, LOAD, Bench, options_of
+from .rerun import LIMITS, LOAD, Bench, options_of, paced_mean
 
 ENOUGH = 0.8  # of the loss (method.md 2.4)
 _LIGHT = 20  # where no healthy past was seen, the incident's load at so small a part of its rate stands for it
 CHECKED = 5  # causes, the surest first: each takes two runs
+_LONGEST_LEAD_S = 120.0  # from the change of the load to the loss: what filled before is full by then
+_FITS = 0.05  # of the ITL that was seen
+_FITTING = 6  # runs for a step time
 
 
 class Treatment(msgspec.Struct, frozen=True):
@@ -61,10 +65,13 @@ TREATMENTS: dict[str, Treatment] = {
     "prefill_interference": Treatment(device="prefill"),
     "launch_bound": Treatment(device="host"),
     "engine_loop_cpu": Treatment(device="host"),
+    "sampler_cpu": Treatment(device="host"),
     "gpu_throttle": Treatment(device="gpu"),
     "slow_kernel": Treatment(device="gpu"),
     "comm_bound": Treatment(device="link"),
+    "straggler_rank": Treatment(device="link"),
 }
+_STEP_TIME = ("host", "gpu", "link")
 _GPU = (
     *("floor_s", "base_s", "token_s", "decode_base_s", "decode_context_s", "decode_request_s"),
     *("pair_s", "mixed_base_s", "mixed_context_s", "mixed_request_s"),
@@ -85,8 +92,9 @@ class _Loss(msgspec.Struct, frozen=True):
         return value if math.isfinite(value) else math.inf if self.figure == "ttft_mean_s" else 0.0
 
     @property
-    def size(self) -> float:
-        return self.during - self.before
+    def had_before(self) -> bool:
+        """Whether it was seen before it hurt; of refusals there are none then."""
+        return self.before > 0 or self.figure == "rejected_per_s"
 
 
 def reproduce(
@@ -120,57 +128,97 @@ def counterfactual(
     scene = Scene(state, slo)
     if diagnosis.verdict != "bottleneck" or not scene.focus.hurts:
         return diagnosis
-    healthy, incident = _loads(scene)
-    loss = _loss(scene)
+    calm, lead_s = _calm(scene, diagnosis)
+    healthy, incident = _loads(scene, calm, lead_s)
+    loss = _loss(scene, calm)
     if healthy is None or incident is None or loss is None:
         return diagnosis
-    bench = Bench(healthy, incident, options_of(state, profile), profile)
+    every_s = float(np.median(state.dt[scene.inside]))
+    healthy, incident = paired(healthy, incident)
+    bench = Bench(healthy, incident, options_of(state, profile), profile, lead_s=lead_s, every_s=every_s)
     asked = [c for c in diagnosis.causes if c.id in TREATMENTS][:most]
     found = {c.id: _checked(c, scene, bench, loss) for c in asked}
     causes = tuple(msgspec.structs.replace(c, reproduced=found.get(c.id)) for c in diagnosis.causes)
     return msgspec.structs.replace(diagnosis, causes=causes)
 
 
-def _loads(scene: Scene) -> tuple[Demand | None, Demand | None]:
+def _calm(scene: Scene, diagnosis: Diagnosis) -> tuple[Bools, float]:
+    """The healthy intervals before anything departed from them, and for how many seconds that went on before it hurt.
+
+    A pool that longer answers fill hurts when it is full, and what is like the incident by then is no healthy load.
+    """
+    state, first = scene.state, np.flatnonzero(scene.inside)
+    departed = [e.onset.low for e in diagnosis.evidence if e.id in diagnosis.anomalies and e.onset is not None]
+    if not departed or not len(first):
+        return scene.before, 0.0
+    hurts = float(state.t_start[first[0]] - state.t_start[0])
+    turn = max(min(departed), hurts - _LONGEST_LEAD_S)
+    calm = np.asarray(scene.before & (state.t_end - state.t_start[0] <= turn), dtype=bool)
+    return (calm, hurts - turn) if calm.any() and turn < hurts else (scene.before, 0.0)
+
+
+def _loads(scene: Scene, calm: Bools, lead_s: float) -> tuple[Demand | None, Demand | None]:
     """The healthy load and the incident's. Without a healthy past: the incident's at a small part of its rate."""
-    incident = demand_of(scene.state, scene.focus.inside)
-    if incident is None or scene.before.any():
-        return demand_of(scene.state, scene.before) if incident else None, incident
+    state = scene.state
+    first = np.flatnonzero(scene.inside)
+    since = np.asarray(state.t_start >= state.t_start[first[0]] - lead_s, dtype=bool) if lead_s else scene.inside
+    incident = demand_of(state, scene.inside | (since & scene.before))
+    if incident is None or calm.any():
+        return demand_of(state, calm) if incident else None, incident
     light = msgspec.structs.replace(incident, times=incident.times[::_LIGHT], clients=min(incident.clients, 1))
     return light if light.times or light.clients else None, incident
 
 
-def _loss(scene: Scene) -> _Loss | None:
+def _loss(scene: Scene, calm: Bools) -> _Loss | None:
     """The mean TTFT, the mean ITL or the refusals, whichever grew by the larger factor."""
     state = scene.state
-    refused = scene.rate(np.nan_to_num(state.rejections) + np.nan_to_num(state.http_errors))
+    # A refusal is an error of HTTP as well: it is counted twice.
+    refused = scene.rate(np.fmax(np.nan_to_num(state.rejections), np.nan_to_num(state.http_errors)))
     if scene.focus.kinds.get("refusals", 0.0) > 0 and refused > 0:
         return _Loss("rejected_per_s", 0.0, refused)
     found = []
     for figure, histogram in (("ttft_mean_s", state.ttft), ("itl_mean_s", state.itl)):
-        during = mean_of(histogram, scene.inside)
+        during = _mean(figure, histogram, scene, scene.inside)
         if figure == "ttft_mean_s" and not math.isfinite(during):  # nobody got one: how long they wait at least
             during = scene.queue_delay_s
-        before = mean_of(histogram, scene.before) if scene.before.any() else math.nan
+        before = _mean(figure, histogram, scene, calm) if calm.any() else math.nan
         if during > 0 and math.isfinite(during):
             found.append(_Loss(figure, before, during))
     grown = [x for x in found if x.before > 0]
     if grown:
         return max(grown, key=lambda x: x.during / x.before)
-    waits = scene.focus.kinds.get("queue", 0.0) >= scene.focus.kinds.get("itl", 0.0)
-    return next((x for x in found if (x.figure == "ttft_mean_s") == waits), None)
+    return next((x for x in found if (x.figure == "ttft_mean_s") == _waits(scene.focus.kinds)), None)
+
+
+def _mean(figure: str, histogram: HistogramDelta, scene: Scene, where: Bools) -> float:
+    """The mean TTFT by request, the mean ITL by the time: one quick second has as many tokens as a minute of slow ones."""
+    if figure == "ttft_mean_s":
+        return mean_of(histogram, where)
+    return paced_mean(histogram.sum[where], histogram.count[where], scene.state.dt[where])
+
+
+def _waits(kinds: Mapping[str, float]) -> bool:
+    """Whether it is the first tokens that come late, and not the others."""
+    first, others = (max(kinds.get(kind, 0.0) for kind in of) for of in (("queue", "ttft"), ("itl", "host_gap")))
+    return first >= others
 
 
 def _checked(cause: Cause, scene: Scene, bench: Bench, loss: _Loss) -> Reproduced:
     how = TREATMENTS[cause.id]
-    slowed = _slowed(bench, scene, how.device) if how.device in ("host", "gpu", "link") else None
+    slowed = _slowed(bench, scene, how.device) if how.device in _STEP_TIME else None
     base = loss.of(bench.run())
-    observed = loss.during - (loss.before if loss.before > 0 or loss.figure == "rejected_per_s" else base)
+    observed = loss.during - (loss.before if loss.had_before else base)
     whole = loss.of(bench.run(LOAD, slowed=slowed))
-    sufficiency = _share(_alone(how, bench, loss, slowed) - base, observed)
+    emulated = _share(whole - base, observed)
+    if slowed is not None and not loss.had_before:
+        # A machine that was never seen healthy: under the same load, one of its kind with steps as they should be is.
+        healthy = loss.of(bench.run(LOAD))
+        sufficiency = _share(whole - healthy, loss.during - healthy)
+    else:
+        sufficiency = _share(_alone(how, bench, loss, slowed) - base, observed)
     necessity = _share(whole - _without(how, bench, loss), whole - base)
     holds = sufficiency is not None and necessity is not None and min(sufficiency, necessity) >= ENOUGH
-    return Reproduced(sufficiency, necessity, holds, loss.figure)
+    return Reproduced(sufficiency, necessity, holds, loss.figure, emulated)
 
 
 def _alone(how: Treatment, bench: Bench, loss: _Loss, slowed: StepProfile | None) -> float:
@@ -202,14 +250,29 @@ def _share(part: float, whole: float) -> float | None:
 
 
 def _slowed(bench: Bench, scene: Scene, part: str) -> StepProfile:
-    """The profile with the part of the step time that explains the incident's steps over those of the emulated ones."""
-    state = scene.state
-    step = scene.ratio(state.dt, state.steps, scene.inside & (state.running_start > 0) & (state.running_end > 0))
-    usual = bench.run(LOAD).itl_mean_s
+    """The profile whose ``part`` takes so much longer that the emulated incident's ITL is the one that was seen."""
+    seen, usual = _mean("itl_mean_s", scene.state.itl, scene, scene.inside), bench.run(LOAD).itl_mean_s
     profile = bench.profile
-    if not (step > usual > 0):
+    if not (seen > (1 + _FITS) * usual > 0):
         return profile
+    low, high = 0.0, 1.0
+    for _ in range(_FITTING):
+        # The whole of it first, and it is that where the rest of a step does not grow with it.
+        share = high if high == 1.0 and low == 0.0 else (low + high) / 2
+        profile = _slower(bench.profile, part, usual, seen, share)
+        emulated = bench.run(LOAD, slowed=profile).itl_mean_s
+        if abs(emulated / seen - 1) <= _FITS or (share == 1.0 and emulated < seen):
+            break
+        low, high = (share, high) if emulated < seen else (low, share)
+        if share == 1.0:
+            low, high = 0.0, 0.999
+    return profile
+
+
+def _slower(profile: StepProfile, part: str, usual: float, seen: float, share: float) -> StepProfile:
+    """With ``share`` of what lies between the usual ITL and the seen one, as steps, in ``part``."""
     if part == "gpu":
-        return profile.scaled(**dict.fromkeys(_GPU, step / usual))
-    changed = {"host_s": step} if part == "host" else {"link_s": profile.link_s + step - usual}
+        return profile.scaled(**dict.fromkeys(_GPU, (seen / usual) ** share))
+    more = share * (seen - usual)
+    changed = {"host_s": usual + more} if part == "host" else {"link_s": profile.link_s + more}
     return msgspec.structs.replace(profile, **changed)

@@ -8,6 +8,7 @@ from collections.abc import Collection
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from whystall.emulator.engine.engine import Engine
 from whystall.emulator.engine.figures import RunFigures, figures_of
@@ -25,6 +26,7 @@ _LONGEST_S = 120.0
 _LIFTED = 16  # a limit so many times as high binds nothing that it bound before
 _PLENTY = 1_000_000  # blocks where nothing tells how many there are
 _KINDS = 200  # requests of a closed loop's mix
+Floats = NDArray[np.float64]
 _Played = tuple[Phase | list[Arrival], float]
 _FEW = 0.25  # of the requests
 _GIANT = 8.0  # median prompts: evidence/thresholds.py
@@ -33,10 +35,22 @@ _GIANT = 8.0  # median prompts: evidence/thresholds.py
 class Bench:
     """What runs are made of: the healthy load and the incident's, the server's options and its step time.
 
-    A run that was made is not made again: causes share the healthy one and the whole incident.
+    ``lead_s`` seconds of the incident's load came before it hurt: they are played and not measured; the server was looked
+    at every ``every_s``. A run that was made is not made again: causes share the healthy one and the whole incident.
     """
 
-    def __init__(self, healthy: Demand, incident: Demand, options: EngineOptions, profile: StepProfile) -> None:
+    def __init__(
+        self,
+        healthy: Demand,
+        incident: Demand,
+        options: EngineOptions,
+        profile: StepProfile,
+        *,
+        lead_s: float = 0.0,
+        every_s: float = 1.0,
+    ) -> None:
+        self.lead_s = lead_s
+        self.every_s = every_s
         self.healthy = healthy
         self.incident = incident
         self.options = options
@@ -52,7 +66,7 @@ class Bench:
         slowed: StepProfile | None = None,
         quick: bool = False,
     ) -> RunFigures:
-        """The figures of the incident's time.
+        """The figures of the incident's time, the mean ITL as :func:`paced_mean`.
 
         ``spoilt``: the load's features that are the incident's (:data:`LOAD`, ``giants`` alone of its prompts, its
         ``bursts`` at the healthy rate, its number of arrivals ``even``); ``lifted``: the limits that are out of the way;
@@ -68,9 +82,35 @@ class Bench:
         load = Load(1)
         _play(engine, load, _mixed(self, frozenset(), min(_WARM_S, self.healthy.seconds)))
         start = engine.now
-        seconds = min(self.incident.seconds, _LONGEST_S)
+        seconds = min(self.incident.seconds, self.lead_s + _LONGEST_S)
         _play(engine, load, _mixed(self, spoilt, seconds))
-        return figures_of(engine, start, start + seconds)
+        measured = figures_of(engine, start + self.lead_s, start + seconds)
+        itl = _paced_itl(engine, start + self.lead_s, start + seconds, self.every_s)
+        return msgspec.structs.replace(measured, itl_mean_s=itl)
+
+
+def paced_mean(sums: Floats, counts: Floats, seconds: Floats) -> float:
+    """The mean of the intervals' means, by time; one without tokens is like the next, whose gaps reach back over it.
+
+    ``sums`` and ``counts`` of gaps by interval of so many ``seconds``; NaN where there were none.
+    """
+    seen = np.flatnonzero(np.nan_to_num(counts) > 0)
+    if not len(seen):
+        return math.nan
+    until = np.cumsum(seconds)[seen]
+    return float(np.average(sums[seen] / counts[seen], weights=np.diff(until, prepend=0.0)))
+
+
+def _paced_itl(engine: Engine, start: float, stop: float, every_s: float) -> float:
+    journal = engine.journal
+    times = np.concatenate((journal.columns("end"), journal.columns("odd_t")))
+    gaps = np.concatenate((journal.columns("gap"), journal.columns("odd_gap")))
+    counts = np.concatenate((journal.columns("regular"), np.ones(len(journal.columns("odd_t")))))
+    inside = (times > start) & (times <= stop)
+    at = np.floor((times[inside] - start) / every_s).astype(int)
+    weights = counts[inside]
+    sums, tokens = (np.bincount(at, w).astype(np.float64) for w in (weights * gaps[inside], weights))
+    return paced_mean(sums, tokens, np.full(len(sums), every_s))
 
 
 def options_of(state: EngineState, profile: StepProfile) -> EngineOptions:
@@ -140,19 +180,20 @@ def _times(source: Demand, seconds: float) -> list[float]:
 
 
 def _at_rate(times: list[float], rate: float, seconds: float) -> list[float]:
-    """Every so many of the arrivals, so that they come at ``rate`` and as bunched as they were."""
+    """Some of the arrivals, who comes at one moment together, so that they come at ``rate`` and as bunched as before."""
     share = min(rate * seconds / max(len(times), 1), 1.0)
     rng = random.Random(3)
-    return [t for t in times if rng.random() < share]
+    kept = {t for t in dict.fromkeys(times) if rng.random() < share}
+    return [t for t in times if t in kept]
 
 
 def _kind(bench: Bench, spoilt: frozenset[str], n: int) -> Kind:
     """The n-th request: its prompt, output and shared tokens each from the load that has that feature."""
     mine, theirs = bench.healthy.kinds, bench.incident.kinds
     own, other = mine[n % len(mine)], theirs[n % len(theirs)]
-    prompt = (other if "prompts" in spoilt else own).prompt
     if "giants" in spoilt and other.prompt in bench.giants:
-        prompt = other.prompt
+        own = other  # with its own answer: how long a giant stays is part of what it does
+    prompt = (other if "prompts" in spoilt else own).prompt
     output = (other if "outputs" in spoilt else own).output
     sharing = _sharing(theirs if "sharing" in spoilt else mine)
     return Kind(prompt, output, min(int(sharing * prompt), prompt - 1))

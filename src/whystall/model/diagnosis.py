@@ -94,13 +94,15 @@ class Reproduced(msgspec.Struct, frozen=True):
 
     ``sufficiency``: the share of the observed loss that the cause alone makes, ``necessity``: the share of the reproduced
     loss that goes without it; None where there was nothing to put it into or take it out of. ``holds``: both are at
-    least 0.8. ``figure``: the loss that was compared, by its name under ``impact``.
+    least 0.8. ``figure``: the loss that was compared, by its name under ``impact``. ``emulated``: the share of the observed
+    loss that the incident as a whole makes there; far from 1 it is the emulator that falls short.
     """
 
     sufficiency: float | None
     necessity: float | None
     holds: bool
     figure: str = ""
+    emulated: float | None = None
 
 
 class Cause(msgspec.Struct, frozen=True):

@@ -52,7 +52,9 @@ def remedies(
 
 def _chosen(case: Situation, success: Mapping[str, Tried]) -> tuple[Remedy, ...]:
     found = list[Remedy]()
-    for cause in case.diagnosis.causes:
+    # Where settings changed and it got worse, the way back comes before a third value of one of them.
+    causes = sorted(case.diagnosis.causes, key=lambda cause: cause.id != "config_regression")
+    for cause in causes:
         own = ordered(_for_cause(case, cause, found), success)
         against = not_offered(cause.id, {knob.id for r in own for flag in r.change if (knob := knob_of(flag))})
         found += own

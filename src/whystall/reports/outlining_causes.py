@@ -17,6 +17,7 @@ from .titles import cause_title
 
 # Strengths run from -1.5 to 1.5; one is a clear statement, a third is hardly one.
 STRONG, SLIGHT = 1.0, 0.33
+ENOUGH = 0.8  # of a loss is the loss: method.md 2.4
 
 
 def cause_blocks(diagnosis: Diagnosis, lang: str) -> tuple[CauseBlock, ...]:
@@ -54,6 +55,8 @@ def reproduced_text(found: Reproduced | None, lang: str) -> str:
         parts.append(say("made_share", lang, share=f"{found.sufficiency:.0%}", what=what))
     if found.necessity is not None:
         parts.append(say("went_share", lang, share=f"{found.necessity:.0%}"))
+    if not found.holds and found.emulated is not None and not ENOUGH <= found.emulated <= 1 / ENOUGH:
+        parts.append(say("whole_share", lang, share=f"{found.emulated:.0%}"))
     word = say("reproduced_yes" if found.holds else "reproduced_no", lang)
     return say("reproduced_value", lang, word=word, parts=say("comma", lang).join(parts)) if parts else word
 

@@ -84,6 +84,10 @@ PHRASES: dict[str, Text] = {
         "put into the healthy load it makes {share} of the loss ({what})", "放入健康负载中造成 {share} 的损失（{what}）"
     ),
     "went_share": Text("taken out {share} of it goes", "去掉后 {share} 的损失消失"),
+    "whole_share": Text(
+        "the whole incident, emulated, makes {share} of it: the emulator is off for this server",
+        "整个事件在模拟器中造成其 {share}：模拟器与该服务器有出入",
+    ),
     "why": Text("Why", "为什么"),
     "holds": Text("holds", "成立"),
     "does_not_hold": Text("does not hold", "不成立"),

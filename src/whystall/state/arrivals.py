@@ -174,17 +174,27 @@ def plateaus_in(inside: Floats, came: NDArray[np.int64]) -> list[tuple[int, int,
     return found
 
 
-def kinds_in(series: Totals, rng: random.Random, times: Floats | None = None) -> list[Kind]:
+def kinds_in(
+    series: Totals,
+    rng: random.Random,
+    times: Floats | None = None,
+    spreads: tuple[float, float] | None = None,
+    waited: NDArray[np.bool_] | None = None,
+) -> list[Kind]:
     """The lengths of the requests in the order of their first tokens.
 
     With ``times``, answers that are of one class have the lengths that they have or will have where they begin
-    (:mod:`.outputs`); without, their mean over all of the window.
+    (:mod:`.outputs`); without, their mean over all of the window. ``spreads`` of prompts and answers within their class are
+    those of the window where they are not given. ``waited``: intervals that began with a queue; the longest prompt of their
+    first tokens stood at its head, for the others would have fitted where it did not.
     """
     first = np.nan_to_num(increases(series.total("time_to_first_token_seconds", "count"))).astype(int)
     prompts = np.nan_to_num(increases(series.total("prompt_tokens")))
     cached = np.nan_to_num(increases(series.total("prompt_tokens_cached")))
     lengths, outputs = _classes(series)
-    vary = _Varied(rng, spread_of(series, "request_prompt_tokens"), spread_of(series, "request_generation_tokens"))
+    if spreads is None:
+        spreads = spread_of(series, "request_prompt_tokens"), spread_of(series, "request_generation_tokens")
+    vary = _Varied(rng, *spreads)
     born = _outputs(series, first, times, rng) if times is not None and len(lengths) < 2 else None
     kinds: list[Kind] = []
     for place, (n, tokens, hits) in enumerate(zip(first, prompts, cached, strict=True)):
@@ -195,6 +205,8 @@ def kinds_in(series: Totals, rng: random.Random, times: Floats | None = None) ->
         if born is not None:
             own = [msgspec.structs.replace(kind, output=o) for kind, o in zip(own, born[place], strict=True)]
         rng.shuffle(own)
+        if waited is not None and waited[place]:
+            own.insert(0, own.pop(max(range(len(own)), key=lambda i: own[i].prompt)))
         kinds += own
     return kinds
 
@@ -251,6 +263,26 @@ def spread_of(series: Totals, name: str) -> float:
     rest = sums[rows] - groups[rows] @ _solve(groups, sums)
     variance = float((rest**2 / ended[rows]).sum() / free)
     return min(math.sqrt(variance) / float(sums.sum() / total), _WIDEST)
+
+
+def spread_within(series: Totals, name: str, part: slice) -> float:
+    """:func:`spread_of` in the intervals of ``part``, from one to the next: a mean that moves on the way is no spread."""
+    counts, sums = _histogram(series, name)
+    if not counts.sum():
+        return 0.0
+    groups = _groups(counts)
+    rest = (sums - groups @ _solve(groups, sums))[part]
+    ended = groups.sum(axis=1)[part]
+    rest, ended, total = rest[ended > 0], ended[ended > 0], sums[part].sum()
+    if len(ended) < _FEW_INTERVALS:
+        return spread_of(series, name)
+    steps = np.diff(rest / ended) ** 2 / (1 / ended[1:] + 1 / ended[:-1])
+    return min(math.sqrt(float(steps.mean())) / float(total / ended.sum()), _WIDEST) if total > 0 else 0.0
+
+
+def classes_of(series: Totals) -> int:
+    """How many classes of prompts there are; 1 where the buckets tell none apart."""
+    return max(len(_classes(series)[0]), 1)
 
 
 def _split(n: int, tokens: float, lengths: Floats, outputs: Floats) -> list[tuple[int, int]]:

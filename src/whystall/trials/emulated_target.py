@@ -20,7 +20,9 @@ from whystall.emulator.server.recorder import record_run
 from whystall.errors import UsageError
 from whystall.model.recording import Recording
 from whystall.remedies.setup import number_of, switch_of
+from whystall.remedies.version import numbers
 from whystall.sources.arguments import read_arguments
+from whystall.sources.dialects.vllm_defaults import gpu_memory_utilization
 from whystall.sources.files.recording import read_recording
 
 from .actuators.actuator import Plan, Readiness, Snapshot
@@ -30,7 +32,9 @@ _START = 1_790_000_000.0
 _DRIFT_EVERY_S = 5.0
 _OPTION = {"num_gpu_blocks_override": "num_gpu_blocks"}
 # Flags that the engine's model has no option for: what they change is in the scene.
-NO_OPTIONS = ("enforce_eager", "enable_lora", "enable_log_requests", "mm_processor_cache_gb", "profiler_config")
+_WORDS = """enforce_eager kv_cache_dtype gpu_memory_utilization enable_lora enable_log_requests mm_processor_cache_gb
+    profiler_config"""
+NO_OPTIONS = tuple(_WORDS.split())
 _TIMED = tuple(name for name in StepProfile.__struct_fields__ if name.endswith("_s"))
 Drift = Callable[[float], float]
 Reapply = Callable[[Deployment], None]
@@ -89,6 +93,11 @@ class EmulatedTarget:
         """Let time go by without looking."""
         self.deployment.advance(self.now + seconds)
 
+    def deploy(self, flags: Mapping[str, object], after_s: float) -> None:
+        """In ``after_s`` somebody starts it with ``flags`` on top of those that it has."""
+        arguments = (*self.arguments, *_arguments(flags))
+        self.deployment.at(self.now + after_s, lambda _d, _t: self._start(arguments))
+
     # -- as an actuator
 
     async def snapshot(self) -> Snapshot:
@@ -140,7 +149,13 @@ def with_arguments(serving: Serving, roomy: Serving, arguments: tuple[str, ...])
     """``serving`` started with ``arguments``. Raises UsageError for what the emulator does not know, as vLLM's parser."""
     # The fields of a JSON value come with it.
     flags = {name: value for name, value in read_arguments(arguments).items() if "." not in name}
+    profile = serving.profile if "enforce_eager" in flags else roomy.profile
+    dtype = flags.get("kv_cache_dtype", "auto")
     options: dict[str, Any] = {}
+    if profile.kv_blocks:
+        more = _more_blocks(roomy, flags.get("gpu_memory_utilization", ""))
+        share = profile.with_kv_cache_dtype(dtype).kv_blocks / profile.kv_blocks
+        options["num_gpu_blocks"] = int(share * (roomy.options.num_gpu_blocks + more))
     known = {field.name: field.type for field in msgspec.structs.fields(EngineOptions)}
     for name, value in flags.items():
         option = _OPTION.get(name, name)
@@ -148,11 +163,24 @@ def with_arguments(serving: Serving, roomy: Serving, arguments: tuple[str, ...])
             options[option] = _typed(option, value)
         elif name not in (*NO_OPTIONS, "model"):
             raise UsageError(f"unrecognized arguments: --{name.replace('_', '-')}", "The emulator has no such flag.")
-    profile = serving.profile if "enforce_eager" in flags else roomy.profile
     shown: dict[str, object] = dict(flags)
     return msgspec.structs.replace(
-        serving, options=msgspec.structs.replace(roomy.options, **options), profile=profile, flags=shown
+        serving,
+        options=msgspec.structs.replace(roomy.options, **options),
+        profile=profile.with_kv_cache_dtype(dtype),
+        flags=shown,
     )
+
+
+def _more_blocks(roomy: Serving, asked: str) -> float:
+    """KV blocks on top of those that the default share of the GPU's memory leaves, where another share is asked for."""
+    profile, usual = roomy.profile, gpu_memory_utilization(numbers(roomy.version))
+    share = number_of(asked)
+    if usual is None or share is None or not profile.kv_token_bytes:
+        return 0.0
+    if not 0 < share <= 1:
+        raise UsageError(f"--gpu-memory-utilization: {asked} is not in (0, 1]", "See vllm serve --help.")
+    return (share - usual) * profile.memory_bytes / (profile.kv_token_bytes * roomy.options.block_size)
 
 
 def _typed(option: str, value: str) -> Any:

@@ -1,8 +1,12 @@
 """Features of an incident in a healthy load, and the other way round."""
 
-import msgspec
+import math
 
-from whystall.causes.rerun import LOAD, Bench
+import msgspec
+import numpy as np
+import pytest
+
+from whystall.causes.rerun import LOAD, Bench, _at_rate, _mixed, paced_mean
 from whystall.emulator.engine.options import EngineOptions
 from whystall.emulator.profiles import load_profile
 from whystall.state.arrivals import Kind
@@ -57,3 +61,34 @@ def test_giants_are_few():
 def test_a_run_is_made_once():
     both = bench(demand(5, 400), demand(5, 500))
     assert both.run(LOAD) is both.run(LOAD)
+
+
+def test_a_giant_comes_with_its_own_answer():
+    few = Demand(30.0, (1.0,), 0, (*((Kind(100, 50),) * 9), Kind(9000, 7)))
+    load, _ = _mixed(bench(demand(5, 100, 300), few), frozenset(("giants",)), 30.0)
+    assert {(a.prompt_tokens, a.output_tokens) for a in load} == {(100, 300), (9000, 7)}
+
+
+def test_a_crowd_stays_together_at_another_rate():
+    crowd = [float(t) for t in range(30) for _ in range(20)]
+    thinned = _at_rate(crowd, 5.0, 30.0)
+    assert 60 < len(thinned) < 260
+    assert all(thinned.count(t) == 20 for t in set(thinned))
+
+
+def test_what_came_before_it_hurt_is_played_and_not_measured():
+    growing = demand(8, 400, 2000, seconds=60.0)
+    early, late = (Bench(demand(8, 400), growing, OPTIONS, PROFILE, lead_s=lead) for lead in (0.0, 40.0))
+    assert late.run(LOAD).ttft_mean_s > 1.3 * early.run(LOAD).ttft_mean_s
+    assert late.run(LOAD).kv_usage_mean > early.run(LOAD).kv_usage_mean
+
+
+def test_a_quick_second_is_no_more_than_a_second():
+    # Nine seconds with a step each for ten requests, and one with two hundred.
+    counts, gaps = np.asarray([10.0] * 9 + [2000.0]), np.asarray([1.0] * 9 + [0.005])
+    assert paced_mean(counts * gaps, counts, np.ones(10)) == pytest.approx(0.9005)
+    # A second without a token is like the next, whose gaps reach back over it.
+    assert paced_mean(np.asarray([1.0, 0.0, 20.0]), np.asarray([10.0, 0.0, 10.0]), np.ones(3)) == pytest.approx(
+        1.3667, abs=1e-3
+    )
+    assert math.isnan(paced_mean(np.zeros(2), np.zeros(2), np.ones(2)))

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from situations import GIB, changes, gpu, names, offered, phase, server
-from whystall.model.configuration import Configuration
+from whystall.model.configuration import Configuration, SettingShift
 from whystall.remedies.treatments import treatments
 
 SLOW = (phase(running=200, waiting=60, kv=0.5),)
@@ -306,3 +306,31 @@ def test_vllms_own_all_reduce_where_it_is_off():
 def test_a_profiler_is_taken_away_where_one_is_set():
     profiled = server(version="0.32.0", flags={"profiler_config": '{"profiler": "torch"}'})
     assert changes(profiled, "observability_overhead") == [{"--profiler-config": ""}]
+
+
+def restarted(flags, *shifts):
+    state = server(flags=flags, limits={"max_num_seqs": 8})
+    return msgspec.structs.replace(state, shifts=tuple(SettingShift(*shift, 0.0) for shift in shifts))
+
+
+def test_all_that_a_restart_changed_goes_back_at_once():
+    state = restarted(
+        {"max_num_seqs": "8", "enable_prefix_caching": "False", "max_num_batched_tokens": "512"},
+        ("max_num_seqs", None, "8"),
+        ("enable_prefix_caching", None, "False"),
+        ("max_num_batched_tokens", "4096", "512"),
+        ("num_gpu_blocks", "9000", "9900"),  # what follows of the others
+        ("uvicorn_log_level", "info", "debug"),
+    )
+    first, *rest = offered(state, "seat_cap", "config_regression")
+    assert first.id == "config_regression.back"
+    back = {"--max-num-seqs": "", "--no-enable-prefix-caching": "", "--max-num-batched-tokens": "4096"}
+    assert first.change == back
+    assert "without --no-enable-prefix-caching" in first.text.en
+    assert "with --max-num-seqs 8" in first.undo.en
+    assert not any("--max-num-seqs" in remedy.change for remedy in rest)  # no third value of the same flag
+
+
+def test_nothing_goes_back_where_no_flag_is_known_to_have_changed():
+    assert changes(restarted({}, ("num_gpu_blocks", "9000", "9900")), "config_regression") == []
+    assert changes(restarted({}), "config_regression") == []

@@ -2,9 +2,9 @@ import msgspec
 import pytest
 
 import findings
-from whystall.model.diagnosis import Cause, Evidence, Limit, Why
+from whystall.model.diagnosis import Cause, Evidence, Limit, Reproduced, Why
 from whystall.model.text import Text
-from whystall.reports.outlining_causes import cause_blocks, evidence_rows, limit_text
+from whystall.reports.outlining_causes import cause_blocks, evidence_rows, limit_text, reproduced_text
 
 DIAGNOSIS = findings.bottleneck().diagnosis
 
@@ -62,3 +62,20 @@ def test_titles_are_the_catalogues_and_chances_are_no_certainties():
     first, second = cause_blocks(DIAGNOSIS, "en")
     assert (first.title, first.chance, first.role) == ("KV cache too small", "93%", "limit")
     assert second.role_word == "trigger: what set it off"
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        (Reproduced(0.95, 0.99, True, "ttft_mean_s", 0.95), ["reproduced", "95%", "99%"]),
+        (Reproduced(0.3, 0.99, False, "ttft_mean_s", 0.97), ["not reproduced", "30%"]),
+        (Reproduced(0.3, 0.99, False, "ttft_mean_s", 0.31), ["not reproduced", "makes 31% of it: the emulator is off"]),
+        (Reproduced(2.3, 0.1, False, "ttft_mean_s", 2.4), ["not reproduced", "makes 240% of it: the emulator is off"]),
+    ],
+)
+def test_what_the_emulator_says_and_where_it_is_off(found, words):
+    text = reproduced_text(found, "en")
+    assert all(word in text for word in words)
+    assert ("is off" in text) == ("is off" in words[-1])
+    assert reproduced_text(None, "zh") == ""
+    assert "%" in reproduced_text(found, "zh")

@@ -57,7 +57,7 @@ class LogWriter:
             self.line(t, text, place="scheduler.py:308")
         if options.async_scheduling:
             self.line(t, "Asynchronous scheduling is enabled.", place="vllm.py:1109")
-        self.line(t, _initializing(version, options, profile), process=_CORE, place="core.py:133")
+        self.line(t, _initializing(version, options, profile, flags), process=_CORE, place="core.py:133")
 
     def loaded(self, t: float, profile: StepProfile, seconds: float) -> None:
         """The weights are read, which took ``seconds``."""
@@ -124,12 +124,13 @@ def loading_seconds(profile: StepProfile) -> float:
     return 2.0 + profile.weights_bytes / 6e9
 
 
-def _initializing(version: str, options: EngineOptions, profile: StepProfile) -> str:
+def _initializing(version: str, options: EngineOptions, profile: StepProfile, flags: dict[str, object]) -> str:
     eager = not profile.max_graph_tokens
     return (
         f"Initializing a V1 LLM engine (v{version}) with config: model='{profile.model}', dtype=torch.bfloat16, "
         f"max_seq_len={options.max_model_len}, tensor_parallel_size={profile.tensor_parallel}, "
-        f"pipeline_parallel_size=1, data_parallel_size=1, enforce_eager={eager}, kv_cache_dtype=auto, "
+        f"pipeline_parallel_size=1, data_parallel_size=1, enforce_eager={eager}, "
+        f"kv_cache_dtype={flags.get('kv_cache_dtype', 'auto')}, "
         f"enable_prefix_caching={options.enable_prefix_caching}, "
         f"enable_chunked_prefill={options.enable_chunked_prefill}"
     )

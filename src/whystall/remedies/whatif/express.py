@@ -6,18 +6,20 @@ import math
 from collections.abc import Callable, Mapping
 
 import msgspec
+import numpy as np
 
 from whystall.emulator.profiles.datasheet import datasheet_profile, parse_name
 from whystall.errors import UsageError
+from whystall.model.engine_state import EngineState
 from whystall.model.text import Text
 from whystall.remedies.knobs import knobs
 from whystall.remedies.pool import block_bytes, blocks_without_override
 from whystall.remedies.rules import setup_of
 from whystall.remedies.setup import Setup
 
-from .load import within_length
+from .load import sharing, within_length
 from .split import over_ranks, overlapped, with_graphs, without_graphs
-from .subject import Subject
+from .subject import LEAST_SEATS, Subject
 from .variant import Variant
 
 Expressed = Variant | Text  # a text says why it cannot be expressed
@@ -28,6 +30,10 @@ _GB = 1024**3
 
 _NO_DEFAULT = Text(
     "the value without the flag depends on the device, and nothing tells it", "去掉参数后的默认值取决于设备，无从得知"
+)
+_SEATS = Text(
+    "without --max-num-seqs the seats depend on the GPU: the least of the defaults, {seats}, is taken",
+    "去掉 --max-num-seqs 后席位数取决于 GPU：按最小默认值 {seats} 计算",
 )
 _BYTES = Text(
     "how many bytes a KV block takes is not known: give the server's log (--log)",
@@ -65,8 +71,10 @@ _GENERIC = Text("the emulated engine has no part that {flag} changes", "仿真�
 def whole(option: str) -> Express:
     """A knob that is an option of the engine by its own name."""
 
-    def express(_: Subject, variant: Variant, after: Setup) -> Expressed:
+    def express(subject: Subject, variant: Variant, after: Setup) -> Expressed:
         value = after.number(option)
+        if value is None and option == "max_num_seqs" and subject.state.configuration.device != "cpu":
+            return variant.with_options(max_num_seqs=LEAST_SEATS).warned(_SEATS.format(seats=LEAST_SEATS))
         if value is None:
             return _NO_DEFAULT if option in ("max_num_seqs", "max_num_batched_tokens") else _unset(variant, option)
         return variant.with_options(**{option: int(value)})
@@ -112,8 +120,20 @@ def chunked(_: Subject, variant: Variant, after: Setup) -> Expressed:
 def prefix_caching(subject: Subject, variant: Variant, after: Setup) -> Expressed:
     on = after.on("enable_prefix_caching") is not False
     if on and not subject.options.enable_prefix_caching:
-        return _UNSEEN_PREFIX
+        share = _shared_before(subject.state)
+        if not math.isfinite(share):
+            return _UNSEEN_PREFIX
+        variant = variant.under(lambda load: sharing(load, share))
     return variant.with_options(enable_prefix_caching=on)
+
+
+def _shared_before(state: EngineState) -> float:
+    """The share of the prompts that the cache had before a restart switched it off; NaN where that was not seen."""
+    if not state.restarts:
+        return math.nan
+    before = state.t_end - state.t_start[0] <= state.restarts[-1]
+    asked = float(np.nansum(state.prefix_queries[before]))
+    return float(np.nansum(state.prefix_hits[before])) / asked if asked > 0 else math.nan
 
 
 def policy(_: Subject, variant: Variant, after: Setup) -> Expressed:

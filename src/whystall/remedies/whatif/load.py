@@ -172,5 +172,19 @@ def within_length(load: LoadDraw, tokens: int) -> LoadDraw:
     return msgspec.structs.replace(fit, refused_per_s=refused / seconds if seconds else 0.0)
 
 
+def sharing(load: LoadDraw, share: float) -> LoadDraw:
+    """With ``share`` of each prompt the same in all of them."""
+
+    def alike(segment: Segment) -> Segment:
+        kinds = tuple(msgspec.structs.replace(k, shared=int(share * k.prompt)) for k in segment.kinds)
+        arrivals = tuple(
+            msgspec.structs.replace(a, prefix="shared", prefix_tokens=int(share * a.prompt_tokens))
+            for a in segment.arrivals
+        )
+        return msgspec.structs.replace(segment, kinds=kinds, arrivals=arrivals)
+
+    return _each(load, alike)
+
+
 def _each(load: LoadDraw, change: Callable[[Segment], Segment]) -> LoadDraw:
     return msgspec.structs.replace(load, segments=tuple(change(segment) for segment in load.segments))

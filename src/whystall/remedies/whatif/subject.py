@@ -31,6 +31,7 @@ _USUAL = {"max_num_seqs": 256, "max_num_batched_tokens": 8192, "max_model_len": 
 _STEPS_CHANGED = math.log(1.1)  # more than a fit through a steady window leaves
 _LEFT_S = 20.0  # as long a rest has steps enough for a fit
 _SEATS = (256, 1024)  # vllm.md 5.5: smaller and larger GPUs
+LEAST_SEATS = _SEATS[0]
 _ASSUMED = Text(
     "nothing says what {name} is; vLLM's usual {value} is taken", "没有来源给出 {name}；按 vLLM 常用值 {value} 计算"
 )

@@ -32,6 +32,7 @@ class Treatable(msgspec.Struct, frozen=True, kw_only=True):
     """A cause, the flags that make it, the knobs that are right answers, and the load: clients or requests a second."""
 
     cause: str
+    name: str = ""  # where a cause has more than one
     flags: dict[str, Any]
     knobs: tuple[str, ...]
     clients: int = 0
@@ -47,6 +48,10 @@ class Treatable(msgspec.Struct, frozen=True, kw_only=True):
     host_s: float = 0.0  # of the engine's own loop a step
     slo: Slo = Slo(ttft_p95_s=1.0, itl_p95_s=0.1, errors_ratio=0.01)
     predicted: bool = True  # whether the emulator can express the knob
+    deployed_s: float = (
+        0.0  # the flags come with a restart so long after the look began; 0: they are there from the start
+    )
+    look_s: float = 45.0
 
     def roomy(self) -> Serving:
         """The server without the flags."""
@@ -76,13 +81,19 @@ class Treatable(msgspec.Struct, frozen=True, kw_only=True):
     def target(self, roomy: Serving | None = None, drift: Drift | None = None) -> EmulatedTarget:
         """The server, running. ``roomy`` may differ from :meth:`roomy` in its coefficients and its load."""
         plain = roomy or self.roomy()
-        target = EmulatedTarget(self.serving(plain), plain, drift=drift, after_restart=self._incident, name=self.cause)
+        first = plain if self.deployed_s else self.serving(plain)
+        target = EmulatedTarget(first, plain, drift=drift, after_restart=self._incident, name=self.cause)
         self._incident(target.deployment)
         if self.giants_every_s:
             target.deployment.at(target.now, self._giant)
         if self.profiled_every_s:
             target.deployment.at(target.now, self._profile)
         return target
+
+    def look_begins(self, target: EmulatedTarget) -> None:
+        """What happens while ``target`` is looked at."""
+        if self.deployed_s:
+            target.deploy(self.flags, self.deployed_s)
 
     def _incident(self, deployment: Deployment) -> None:
         """What a restart does not end, and what comes of a flag that is no option of the engine's model."""
@@ -224,6 +235,30 @@ TREATABLE = (
         profiled_every_s=15.0,
         slo=Slo(),
         predicted=False,  # nor is the profiler
+    ),
+)
+
+# Further servers: what no single knob treats, because several flags changed at once (all of them back), and causes of the
+# above that another change ends.
+FURTHER = (
+    Treatable(
+        cause="kv_capacity",
+        name="kv_capacity by fp8",  # nothing was set that keeps the pool small: the GPU is full
+        flags={},
+        knobs=("--kv-cache-dtype",),
+        clients=72,
+        mix=_mix((600, 900), (150, 250)),
+        profile="h100-32b",
+        slo=Slo(ttft_p95_s=1.0, errors_ratio=0.01),
+    ),
+    Treatable(
+        cause="config_regression",
+        flags={"max_num_seqs": 8, "enable_prefix_caching": False},
+        knobs=("--max-num-seqs", "--no-enable-prefix-caching"),
+        clients=24,
+        mix=_mix((1200, 1600), (80, 160), shared_prefix=1024),
+        deployed_s=30.0,
+        look_s=120.0,
     ),
 )
 

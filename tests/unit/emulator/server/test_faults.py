@@ -122,3 +122,16 @@ def test_every_fault_can_be_set_at_the_start_and_at_a_moment(fault: str) -> None
 def test_a_fault_that_is_none_is_refused_by_name(text: str) -> None:
     with pytest.raises(UsageError):
         parse_fault(text)
+
+
+def test_a_load_that_grew_is_there_once_after_a_restart() -> None:
+    server = run("overload@5", seconds=10)
+    rate = server.traffic.plan.rate
+    server.restart(server.serving, server.now)
+    assert FAULTS["overload"].outlives_restart
+    assert server.traffic.plan.rate == rate == 40
+
+
+@pytest.mark.parametrize("fault", sorted(name for name, fault in FAULTS.items() if name.endswith("_cpu")))
+def test_slow_steps_are_gone_after_a_restart(fault: str) -> None:
+    assert not FAULTS[fault].outlives_restart

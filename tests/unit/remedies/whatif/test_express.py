@@ -3,10 +3,12 @@
 from types import SimpleNamespace
 
 import msgspec
+import numpy as np
 import pytest
 
 from situations import diagnosis, server
 from whystall.emulator.engine.profile import StepProfile
+from whystall.emulator.engine.workload import Arrival
 from whystall.emulator.profiles import load_profile
 from whystall.model.engine_state import GpuState
 from whystall.model.text import Text
@@ -14,10 +16,12 @@ from whystall.remedies.knobs import knobs
 from whystall.remedies.situation import situation
 from whystall.remedies.whatif.assume import assumed
 from whystall.remedies.whatif.express import EXPRESSED, expressed
+from whystall.remedies.whatif.load import LoadDraw
 from whystall.remedies.whatif.machine import known_profile
 from whystall.remedies.whatif.split import overlapped, with_cores, with_graphs
 from whystall.remedies.whatif.subject import options_of, overlaps
 from whystall.remedies.whatif.variant import Draw, Variant
+from whystall.state.arrivals import Kind, Segment
 
 LIMITS = {"num_gpu_blocks": 10000, "block_size": 16, "max_num_seqs": 256, "max_num_batched_tokens": 8192,
           "max_model_len": 16384, "gpu_memory_utilization": 0.9}  # fmt: skip
@@ -98,6 +102,27 @@ def test_caching_turned_on_cannot_be_predicted_but_off_can():
     assert isinstance(expressed(off, {"enable_prefix_caching": "true"}), Text)
     found = expressed(subject(), {"enable_prefix_caching": "false"})
     assert not found.options.enable_prefix_caching
+
+
+def test_caching_turned_on_again_has_what_it_had_before_the_restart():
+    off = subject(flags={"enable_prefix_caching": "false"}, prefix_caching=False)
+    half = np.arange(len(off.state.dt)) < 10
+    seen = {"prefix_queries": np.where(half, 1000.0, 0.0), "prefix_hits": np.where(half, 400.0, 0.0)}
+    off.state = msgspec.structs.replace(off.state, restarts=(float(off.state.t_end[10]),), **seen)
+    found = expressed(off, {"enable_prefix_caching": "true"})
+    assert found.options.enable_prefix_caching
+    loop = Segment(0.0, 10.0, 4, (Arrival(1.0, 500, 10),), (Kind(1000, 10),))
+    (shared,) = found.load(LoadDraw(0.0, (loop,), 1)).segments
+    assert shared.kinds == (Kind(1000, 10, 400),)
+    assert shared.arrivals[0].prefix_tokens == 200
+
+
+def test_seats_without_the_flag_are_the_least_of_the_defaults():
+    few = subject(flags={"max_num_seqs": "8"})
+    found = expressed(few, {"max_num_seqs": ""})
+    assert found.options.max_num_seqs == 256
+    assert "256" in found.warnings[0].en
+    assert isinstance(expressed(subject(device="cpu"), {"max_num_seqs": ""}), Text)
 
 
 def test_graphs_take_the_launches_away():

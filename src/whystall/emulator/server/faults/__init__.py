@@ -26,19 +26,29 @@ def as_it_is(serving: Serving, _severity: float) -> Serving:
 
 
 class Fault(msgspec.Struct, frozen=True):
-    """A fault: the cause that it makes, the mechanism that it changes, and the change."""
+    """A fault: the cause that it makes, the mechanism that it changes, and the change.
+
+    ``outlives_restart``: what it changes (the load, the way to the server, what happens every so often) is not the server's
+    process, so that it goes on after a restart, and would be there twice if it were set again.
+    """
 
     id: str
     mechanism: str
     apply: Apply
     prepare: Prepare = as_it_is  # what the server is started with, where the fault is a limit that a load brings out
+    outlives_restart: bool = False
 
 
+_GO_ON = """
+    kv_capacity seat_cap queue_limit token_budget prefill_bound prefill_interference head_of_line_prompt longer_prompts
+    longer_outputs overload burst prefix_cache_loss low_demand client_limited jit_compile gc_pause kv_offload_stall
+    observability_overhead network gateway host_memory_leak replica_imbalance warm_up
+"""
 _JIT = "Triton kernel during inference: fused_moe_kernel. This causes a latency spike; consider extending warmup"
 _GC = "GC took {ms:.3f}ms to complete. Generation: 2"
 
 FAULTS = {
-    fault.id: fault
+    fault.id: msgspec.structs.replace(fault, outlives_restart=fault.id in _GO_ON.split())
     for fault in (
         Fault("kv_capacity", "a small KV pool under a growing load", load.client_step(6), load.small_pool),
         Fault("seat_cap", "few seats under a growing load", load.client_step(6), load.few_seats),
