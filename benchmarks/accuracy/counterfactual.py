@@ -40,13 +40,24 @@ from whystall.sources.files.recording import read_recording
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARED = Path(os.environ.get("WHYSTALL_SHARED", ROOT.parent / "shared"))
-# The real incidents with a healthy phase before them: what is right, and what is true of them as well.
+# Real incidents, the first five with a healthy phase before them: what is right, and what is true of them as well.
 REAL = {
     "kv_overflow": ({"kv_capacity"}, {"overload", "burst"}),
     "seq_cap": ({"seat_cap"}, {"overload", "burst"}),
     "prefix_collapse": ({"prefix_cache_loss"}, {"prefill_bound"}),
     "long_context_step": ({"kv_capacity", "longer_prompts"}, {"prefill_bound"}),
     "prefill_interference": (
+        {"prefill_interference"},
+        {"prefill_bound", "longer_prompts", "overload", "head_of_line_prompt"},
+    ),
+    "token_budget": ({"prefill_bound"}, {"token_budget", "prefill_interference", "overload", "burst"}),
+    "cpu_kv_overflow": ({"kv_capacity"}, {"overload", "burst"}),
+    "cpu_queue_limit": ({"queue_limit"}, {"overload", "burst", "seat_cap"}),
+    "cpu_chunked_256": (
+        {"prefill_bound", "token_budget", "prefill_interference"},
+        {"longer_prompts", "overload", "head_of_line_prompt"},
+    ),
+    "cpu_unchunked_prefill": (
         {"prefill_interference"},
         {"prefill_bound", "longer_prompts", "overload", "head_of_line_prompt"},
     ),
@@ -97,7 +108,8 @@ def asked(recording: Recording, right: set[str], also: set[str], profile: StepPr
     sure = msgspec.structs.replace(found, verdict="bottleneck", causes=causes)
     own = state.configuration
     gpu = own.device if own.device == "cpu" else own.gpu_name
-    known = profile or profile_for(gpu, own.weights_bytes, model=own.model)
+    ranks, eager = own.tensor_parallel or 1, own.device == "cpu" or bool(own.enforce_eager)
+    known = profile or profile_for(gpu, own.weights_bytes, model=own.model, tensor_parallel=ranks, eager=eager)
     checked = counterfactual(sure, state, known, most=len(causes)) if known else sure
     return {
         cause.id: {

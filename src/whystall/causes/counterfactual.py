@@ -8,7 +8,7 @@ feature of the load by giving it to the healthy load, and by giving the incident
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import msgspec
 import numpy as np
@@ -21,7 +21,7 @@ from whystall.model.diagnosis import Cause, Diagnosis, Notice, Reproduced
 from whystall.model.engine_state import Bools, EngineState, HistogramDelta
 from whystall.model.slo import Slo
 from whystall.model.text import Text
-from whystall.state.demand import Demand, demand_of, paired
+from whystall.state.demand import Demand, demand_of, led, paired
 from whystall.state.histograms import mean_of
 
 from .rerun import LIMITS, LOAD, Bench, options_of, paced_mean
@@ -32,6 +32,7 @@ CHECKED = 5  # causes, the surest first: each takes two runs
 _LONGEST_LEAD_S = 120.0  # from the change of the load to the loss: what filled before is full by then
 _FITS = 0.05  # of the ITL that was seen
 _FITTING = 6  # runs for a step time
+_APART = 1.5  # times the steps of another machine of the kind
 
 
 class Treatment(msgspec.Struct, frozen=True):
@@ -130,16 +131,34 @@ def counterfactual(
         return diagnosis
     calm, lead_s = _calm(scene, diagnosis)
     healthy, incident = _loads(scene, calm, lead_s)
+    if incident is not None and not calm.any():
+        incident, lead_s = _filled(scene, incident)
     loss = _loss(scene, calm)
     if healthy is None or incident is None or loss is None:
         return diagnosis
     every_s = float(np.median(state.dt[scene.inside]))
     healthy, incident = paired(healthy, incident)
     bench = Bench(healthy, incident, options_of(state, profile), profile, lead_s=lead_s, every_s=every_s)
-    asked = [c for c in diagnosis.causes if c.id in TREATMENTS][:most]
-    found = {c.id: _checked(c, scene, bench, loss) for c in asked}
+    asked = [c for c in diagnosis.causes if c.id in TREATMENTS and not _is_the_profile(c.id, profile)][:most]
+    own = _own_pace(bench, scene, calm)
+    found = {c.id: _checked(c, scene, own if _has_own_pace(c.id, calm) else bench, loss) for c in asked}
     causes = tuple(msgspec.structs.replace(c, reproduced=found.get(c.id)) for c in diagnosis.causes)
     return msgspec.structs.replace(diagnosis, causes=causes)
+
+
+def _is_the_profile(cause: str, profile: StepProfile) -> bool:
+    """Whether the step times that are known are those of the cause, so that nothing tells what they are without it."""
+    return cause == "launch_bound" and not profile.max_graph_tokens
+
+
+def _filled(scene: Scene, incident: Demand) -> tuple[Demand, float]:
+    """The incident with those who were inside when the window began, and the seconds before it in which they came."""
+    state, lasts_s = scene.state, mean_of(scene.state.e2e)
+    at = int(np.argmax(scene.inside))
+    inside = float(np.nan_to_num(state.running_start[at]) + np.nan_to_num(state.waiting_start[at]))
+    lead_s = min(lasts_s, _LONGEST_LEAD_S) if lasts_s > 0 else 0.0  # a NaN is not
+    filled = led(incident, round(inside), lead_s)
+    return filled, lead_s if filled is not incident else 0.0
 
 
 def _calm(scene: Scene, diagnosis: Diagnosis) -> tuple[Bools, float]:
@@ -249,23 +268,40 @@ def _share(part: float, whole: float) -> float | None:
     return round(min(max(part / whole, 0.0), 9.99), 3)
 
 
+def _has_own_pace(cause: str, calm: Bools) -> bool:
+    """Whether the window tells what the machine's steps take anyway: before it hurt, or where they are not asked about."""
+    return bool(calm.any()) or not TREATMENTS[cause].device
+
+
+def _own_pace(bench: Bench, scene: Scene, calm: Bools) -> Bench:
+    """With the step times of this very machine: as the profile's, by a factor that makes its ITL before it hurt; of a window
+    without a past, its ITL in the incident. Machines of a kind are seldom further apart; what is, is no matter of pace.
+    """
+    past = bool(calm.any())
+    seen = _mean("itl_mean_s", scene.state.itl, scene, calm if past else scene.inside)
+    usual = bench.run(() if past else LOAD).itl_mean_s
+    if not (_APART >= seen / usual > 1 + _FITS):
+        return bench
+    return bench.on(_fitted(bench, "gpu", seen, () if past else LOAD))
+
+
 def _slowed(bench: Bench, scene: Scene, part: str) -> StepProfile:
     """The profile whose ``part`` takes so much longer that the emulated incident's ITL is the one that was seen."""
     seen, usual = _mean("itl_mean_s", scene.state.itl, scene, scene.inside), bench.run(LOAD).itl_mean_s
-    profile = bench.profile
-    if not (seen > (1 + _FITS) * usual > 0):
-        return profile
-    low, high = 0.0, 1.0
+    return _fitted(bench, part, seen, LOAD) if seen > (1 + _FITS) * usual > 0 else bench.profile
+
+
+def _fitted(bench: Bench, part: str, seen: float, load: Collection[str]) -> StepProfile:
+    """The profile with ``part`` so much slower that the ITL under ``load`` is ``seen``, which is more than it makes."""
+    usual = bench.run(load).itl_mean_s
+    low, high, share = 0.0, 1.0, 1.0  # the whole of it first: it is that where the rest of a step does not grow with it
     for _ in range(_FITTING):
-        # The whole of it first, and it is that where the rest of a step does not grow with it.
-        share = high if high == 1.0 and low == 0.0 else (low + high) / 2
         profile = _slower(bench.profile, part, usual, seen, share)
-        emulated = bench.run(LOAD, slowed=profile).itl_mean_s
+        emulated = bench.run(load, slowed=profile).itl_mean_s
         if abs(emulated / seen - 1) <= _FITS or (share == 1.0 and emulated < seen):
             break
         low, high = (share, high) if emulated < seen else (low, share)
-        if share == 1.0:
-            low, high = 0.0, 0.999
+        share = (low + high) / 2
     return profile
 
 

@@ -58,6 +58,10 @@ class Bench:
         self.giants = _giants(healthy, incident)
         self._made: dict[tuple[object, ...], RunFigures] = {}
 
+    def on(self, profile: StepProfile) -> Bench:
+        """The same loads and options on a machine of other step times."""
+        return Bench(self.healthy, self.incident, self.options, profile, lead_s=self.lead_s, every_s=self.every_s)
+
     def run(
         self,
         spoilt: Collection[str] = (),

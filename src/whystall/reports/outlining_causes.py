@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 
 import msgspec
@@ -52,13 +53,18 @@ def reproduced_text(found: Reproduced | None, lang: str) -> str:
     what = say_or(found.figure, found.figure, lang)
     parts = []
     if found.sufficiency is not None:
-        parts.append(say("made_share", lang, share=f"{found.sufficiency:.0%}", what=what))
+        parts.append(say("made_share", lang, share=_share(found.sufficiency), what=what))
     if found.necessity is not None:
-        parts.append(say("went_share", lang, share=f"{found.necessity:.0%}"))
+        parts.append(say("went_share", lang, share=_share(found.necessity)))
     if not found.holds and found.emulated is not None and not ENOUGH <= found.emulated <= 1 / ENOUGH:
-        parts.append(say("whole_share", lang, share=f"{found.emulated:.0%}"))
+        parts.append(say("whole_share", lang, share=_share(found.emulated)))
     word = say("reproduced_yes" if found.holds else "reproduced_no", lang)
     return say("reproduced_value", lang, word=word, parts=say("comma", lang).join(parts)) if parts else word
+
+
+def _share(found: float) -> str:
+    """Rounded down: what is less than is asked for does not read as if it were that."""
+    return f"{math.floor(100 * found + 1e-9)}%"
 
 
 def _block(cause: Cause, role: str, known: Mapping[str, EvidenceRow], lang: str) -> CauseBlock:

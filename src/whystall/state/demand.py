@@ -42,6 +42,20 @@ class Demand(msgspec.Struct, frozen=True):
         return len(set(self.times)) < len(self.times)
 
 
+def led(load: Demand, inside: int, lead_s: float, *, seed: int = 2) -> Demand:
+    """``load`` with ``inside`` requests that came in ``lead_s`` before it: who was there at its start has been for a while.
+
+    A closed loop is full at once.
+    """
+    if load.clients or inside < 1 or not lead_s > 0:
+        return load
+    rng = random.Random(seed)
+    before = sorted(rng.uniform(0.0, lead_s) for _ in range(inside))
+    kinds = tuple(rng.choice(load.kinds) for _ in before)
+    times = (*before, *(t + lead_s for t in load.times))
+    return Demand(load.seconds + lead_s, times, 0, (*kinds, *load.kinds))
+
+
 def paired(healthy: Demand, incident: Demand) -> tuple[Demand, Demand]:
     """Both loads, alike in what did not change between them: chance must not be what they differ by.
 

@@ -9,6 +9,7 @@ from scenes import scene_of
 from whystall.causes.counterfactual import TREATMENTS, counterfactual, reproduce
 from whystall.causes.judge import judge
 from whystall.emulator.engine.options import EngineOptions
+from whystall.emulator.engine.profile import StepProfile
 from whystall.emulator.engine.workload import LengthClass
 from whystall.emulator.profiles import load_profile
 from whystall.emulator.server.deployment import Deployment, Serving
@@ -75,3 +76,35 @@ def test_a_healthy_server_is_asked_nothing():
     diagnosis = judge(scene.state, "t")
     assert diagnosis.verdict == "healthy"
     assert counterfactual(diagnosis, scene.state, PROFILE) is diagnosis
+
+
+@pytest.mark.parametrize("slower", [1.0, 1.2])
+def test_a_machine_somewhat_slower_than_its_kind_is_taken_as_it_is(incident, slower):
+    """The profile is of a machine a fifth quicker: the incident is reproduced, with the steps of its own past."""
+    diagnosis, state = incident
+    kind = PROFILE.scaled(**dict.fromkeys((n for n in StepProfile.__struct_fields__ if n.endswith("_s")), 1 / slower))
+    asked = msgspec.structs.replace(diagnosis, verdict="bottleneck", causes=(cause("kv_capacity"),))
+    (found,) = counterfactual(asked, state, kind).causes
+    assert found.reproduced.holds
+    assert found.reproduced.emulated == pytest.approx(1.0, abs=0.2)
+
+
+def test_a_slow_part_is_as_slow_as_the_itl_says(tmp_path):
+    options = EngineOptions(num_gpu_blocks=20000, max_num_seqs=1024, max_model_len=8192, async_scheduling=True)
+    traffic = TrafficPlan(mix=(LengthClass(1.0, (1200, 1600), (100, 300)),), rate=10.0)
+    deployment = Deployment(Serving(options=options, profile=PROFILE, traffic=traffic), start=1_790_000_000.0)
+    inject(deployment, Planned(FAULTS["gpu_throttle"], 30.0, 1.0))
+    record_run(deployment, tmp_path, seconds=80)
+    recording = read_recording(tmp_path)
+    found = checked((diagnose(recording).diagnosis, states_of(recording)[0]), "gpu_throttle", "kv_capacity")
+    assert found["gpu_throttle"].holds
+    assert 0.8 <= found["gpu_throttle"].emulated <= 1.25  # not many times the loss, as a step that is too slow makes
+    assert not found["kv_capacity"].holds
+
+
+def test_launches_are_not_asked_for_where_they_are_all_that_is_known(incident):
+    diagnosis, state = incident
+    asked = msgspec.structs.replace(diagnosis, verdict="bottleneck", causes=(cause("launch_bound"),))
+    eager = msgspec.structs.replace(PROFILE, max_graph_tokens=0)
+    assert counterfactual(asked, state, eager).causes[0].reproduced is None
+    assert counterfactual(asked, state, PROFILE).causes[0].reproduced is not None

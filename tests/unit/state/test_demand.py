@@ -5,7 +5,7 @@ import numpy as np
 
 from states import state_of
 from whystall.state.arrivals import Kind
-from whystall.state.demand import Demand, demand_of, paired
+from whystall.state.demand import Demand, demand_of, led, paired
 
 CALM = {"seconds": 20, "running": 8, "kv": 0.1, "rate": 4.0, "prompt": 200, "output": 100, "itl_ms": 10}
 
@@ -110,3 +110,14 @@ def test_what_changed_stays_as_it_is():
     crowded = msgspec.structs.replace(load(10.0, 200), times=(1.0,) * 300)
     assert paired(healthy, crowded)[0] == healthy
     assert paired(load(10.0, 200, clients=8), load(10.0, 200))[0].clients == 8
+
+
+def test_who_was_inside_at_the_start_came_before():
+    whole = led(load(10.0, 200), 12, 20.0)
+    assert sum(t < 20.0 for t in whole.times) == 12
+    assert len(whole.kinds) == len(whole.times) == 312
+    assert whole.seconds == 50.0
+    assert min(t for t in whole.times if t >= 20.0) == 20.0
+    loop = load(10.0, 200, clients=8)
+    assert led(loop, 12, 20.0) is loop
+    assert led(load(10.0, 200), 0, 20.0) == load(10.0, 200)
