@@ -32,6 +32,7 @@ CHECKED = 5  # causes, the surest first: each takes two runs
 _LONGEST_LEAD_S = 120.0  # from the change of the load to the loss: what filled before is full by then
 _FITS = 0.05  # of the ITL that was seen
 _FITTING = 6  # runs for a step time
+_INSIDE = 0.15  # of what is left to search is left on either side: one end alone would creep
 _APART = 1.5  # times the steps of another machine of the kind
 
 
@@ -292,17 +293,23 @@ def _slowed(bench: Bench, scene: Scene, part: str) -> StepProfile:
 
 
 def _fitted(bench: Bench, part: str, seen: float, load: Collection[str]) -> StepProfile:
-    """The profile with ``part`` so much slower that the ITL under ``load`` is ``seen``, which is more than it makes."""
+    """The profile with ``part`` so much slower that the ITL under ``load`` is ``seen``, which is more than it makes.
+
+    By false position on the logarithm: an engine that is nearly full gets slower without bound.
+    """
     usual = bench.run(load).itl_mean_s
-    low, high, share = 0.0, 1.0, 1.0  # the whole of it first: it is that where the rest of a step does not grow with it
+    low, high, share = (0.0, usual), (1.0, math.nan), 1.0  # the whole first: it is that where nothing grows with it
+    found: list[tuple[float, StepProfile]] = []
     for _ in range(_FITTING):
         profile = _slower(bench.profile, part, usual, seen, share)
         emulated = bench.run(load, slowed=profile).itl_mean_s
-        if abs(emulated / seen - 1) <= _FITS or (share == 1.0 and emulated < seen):
+        found.append((abs(math.log(emulated / seen)), profile))
+        if found[-1][0] <= _FITS or (share == 1.0 and emulated < seen):
             break
-        low, high = (share, high) if emulated < seen else (low, share)
-        share = (low + high) / 2
-    return profile
+        low, high = ((share, emulated), high) if emulated < seen else (low, (share, emulated))
+        at = math.log(seen / low[1]) / math.log(high[1] / low[1])
+        share = low[0] + (high[0] - low[0]) * min(max(at, _INSIDE), 1 - _INSIDE)
+    return min(found, key=lambda one: one[0])[1]
 
 
 def _slower(profile: StepProfile, part: str, usual: float, seen: float, share: float) -> StepProfile:
