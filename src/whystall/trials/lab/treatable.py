@@ -200,7 +200,7 @@ TREATABLE = (
         host_s=6e-3,
         slo=Slo(itl_p95_s=0.0105),
     ),
-    # By a smaller token budget there is no such server: the steps take the same work in smaller pieces, so that no mean changes
+    # By a smaller token budget there is no such server: the steps take the same work in smaller pieces, so no mean changes
     # (with prompts of 8,000 tokens under a budget of 32,768: mean ITL and E2E -1% and 0%, ITL p95 -26%), and a page has no
     # exact p95 for a proof. The what-if says so, and does not recommend it.
     Treatable(
