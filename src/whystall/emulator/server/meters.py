@@ -30,6 +30,11 @@ class Histogram:
         self._array = np.asarray(bounds)
         self.counts = np.zeros(len(bounds) + 1)
         self.sum = 0.0
+        self._place = {str(bound): place for place, bound in enumerate(bounds)} | {
+            "+Inf": len(bounds),
+            "count": len(bounds),
+        }
+        self._below: list[float] | None = None  # cumulative counts, until somebody adds
 
     def add(self, values: Floats | list[float], weights: Floats | None = None) -> None:
         array = np.asarray(values, dtype=np.float64)
@@ -37,17 +42,19 @@ class Histogram:
             return
         places = np.searchsorted(self._array, array, side="left")
         self.counts += np.bincount(places, weights=weights, minlength=len(self.counts))
+        self._below = None
         self.sum += float(array.sum() if weights is None else (array * weights).sum())
 
     def part(self, part: str) -> float | None:
         """``sum``, ``count`` or the cumulative count of a bucket by its bound."""
         if part == "sum":
             return self.sum
-        if part in ("count", "+Inf"):
-            return float(self.counts.sum())
         if part == "created":
             return None
-        return float(self.counts[: bisect_left(self.bounds, float(part)) + 1].sum())
+        if self._below is None:
+            self._below = np.cumsum(self.counts).tolist()
+        place = self._place.get(part)
+        return self._below[bisect_left(self.bounds, float(part)) if place is None else place]
 
 
 class Meters:
@@ -156,16 +163,25 @@ class Meters:
         name = family.removeprefix(_PREFIX)
         if name == "num_requests_waiting_by_reason":
             return float(self.deferred if labels["reason"] == "deferred" else self.waiting - self.deferred)
-        gauges = {
-            "num_requests_running": self.running,
-            "num_requests_waiting": self.waiting,
-            "kv_cache_usage_perc": self.usage_ratio,
-            "prefix_cache_queries_total": self.engine.scheduler.prefix_queries,
-            "prefix_cache_hits_total": self.engine.scheduler.prefix_hits,
-        }
-        if name in gauges:
-            return float(gauges[name])
+        gauge = self._gauge(name)
+        if gauge is not None:
+            return gauge
         if family.startswith(_PREFIX) and name.endswith("_total"):
             label = next((labels[key] for key in ("finished_reason", "source", "reason") if key in labels), "")
             return self.counters.get((family, label), 0.0)
+        return None
+
+    def _gauge(self, name: str) -> float | None:
+        """What stands as of now, and the prefix cache's own counters; None for any other name."""
+        match name:
+            case "num_requests_running":
+                return float(self.running)
+            case "num_requests_waiting":
+                return float(self.waiting)
+            case "kv_cache_usage_perc":
+                return float(self.usage_ratio)
+            case "prefix_cache_queries_total":
+                return float(self.engine.scheduler.prefix_queries)
+            case "prefix_cache_hits_total":
+                return float(self.engine.scheduler.prefix_hits)
         return None

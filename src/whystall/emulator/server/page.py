@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -17,6 +18,7 @@ _HERE = Path(__file__).parent / "pages"
 _SAMPLE = re.compile(r"(?P<name>[a-zA-Z_:][\w:]*)(?:\{(?P<labels>.*)\})? (?P<value>\S+)$")
 _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 Labels = Mapping[str, str]
+_MOST_WRITTEN = 4096  # families, times engines, times values of their labels
 _LENGTHS = "vllm:request_prompt_tokens"
 # Gives the value of a sample of one engine: family, part (value, sum, count, or a bucket's bound), labels.
 Value = Callable[[str, str, Labels], float | None]
@@ -45,6 +47,15 @@ class Family(msgspec.Struct, frozen=True):
         return any(name == "engine" for sample in self.samples for name, _ in sample.labels)
 
 
+class Written(NamedTuple):
+    """A sample's line up to its value, and what is asked for that: alike on every page."""
+
+    start: str
+    part: str
+    labels: Labels
+    recorded: str
+
+
 def versions() -> list[str]:
     """The versions of vLLM whose page was recorded."""
     return sorted(path.stem.removeprefix("vllm-") for path in _HERE.glob("vllm-*.prom"))
@@ -64,6 +75,7 @@ class PageTemplate:
             recorded, bounds = self.bounds(_LENGTHS), _length_bounds(max_model_len)
             alike = {family.name for family in self.families if self.bounds(family.name) == recorded}
             self.families = tuple(_rebucketed(f, bounds) if f.name in alike else f for f in self.families)
+        self._written: dict[tuple[str, ...], tuple[Written, ...]] = {}
 
     def bounds(self, family: str) -> list[float]:
         """Finite upper bounds of a histogram's buckets, ascending."""
@@ -85,12 +97,24 @@ class PageTemplate:
             if family.per_engine:
                 for index, value in enumerate(engines):
                     changed = {**replace, "engine": str(index)}
-                    lines += _lines(family, value, changed)
+                    lines += self._lines(family, value, changed)
             elif family.name.startswith("http_") and _has_handler(family):
                 lines += _http_lines(family, engines[0], http)
             else:
-                lines += _lines(family, engines[0], replace)
+                lines += self._lines(family, engines[0], replace)
         return "\n".join(lines) + "\n"
+
+    def _lines(self, family: Family, value: Value, replace: Labels) -> list[str]:
+        written = self._written.get((family.name, *replace.values()))
+        if written is None:
+            if len(self._written) >= _MOST_WRITTEN:
+                self._written.clear()
+            written = self._written[(family.name, *replace.values())] = _written(family, replace)
+        lines = []
+        for start, part, labels, recorded in written:
+            got = value(family.name, part, labels)
+            lines.append(start + (recorded if got is None else _number(got)))
+        return lines
 
 
 def _length_bounds(most: int) -> list[float]:
@@ -119,14 +143,13 @@ def _has_handler(family: Family) -> bool:
     return any(name == "handler" for sample in family.samples for name, _ in sample.labels)
 
 
-def _lines(family: Family, value: Value, replace: Labels) -> list[str]:
-    lines = []
+def _written(family: Family, replace: Labels) -> tuple[Written, ...]:
+    rows = []
     for sample in family.samples:
         labels = {name: replace.get(name, text) for name, text in sample.labels}
         part = labels["le"] if sample.part == "bucket" else sample.part
-        got = value(family.name, part, labels)
-        lines.append(f"{sample.name}{_text(labels)} {sample.value if got is None else _number(got)}")
-    return lines
+        rows.append(Written(f"{sample.name}{_text(labels)} ", part, labels, sample.value))
+    return tuple(rows)
 
 
 def _http_lines(family: Family, value: Value, served: list[Labels]) -> list[str]:
