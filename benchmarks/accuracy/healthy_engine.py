@@ -74,7 +74,7 @@ class HealthyEngine:
         self.deployment = Deployment(self.serving, start=START)
         bins = int(self.seconds / BIN_S) + 2
         self.wait, self.arrived = np.zeros(bins), np.zeros(bins)
-        self.late, self.tokens, self.alone, self.longest = (np.zeros(bins) for _ in range(4))
+        self.late, self.tokens, self.alone, self.longest, self.halts = (np.zeros(bins) for _ in range(5))
         self.away = np.zeros(bins, dtype=bool)
         self.deployment.on_end = self._ended
         self._steps_seen: dict[Engine, int] = {}
@@ -150,6 +150,7 @@ class HealthyEngine:
         journal = meters.engine.journal
         place = np.clip(((np.asarray(journal.odd_t) - START) / BIN_S).astype(int), 0, len(self.late) - 1)
         np.add.at(self.late, place, np.asarray(journal.odd_gap))
+        np.add.at(self.halts, place, _halts(np.asarray(journal.odd_gap)))
         np.add.at(self.tokens, place, 1.0)
         np.add.at(self.alone, place, self._alone)
         absorb()
@@ -171,6 +172,7 @@ class HealthyEngine:
         np.add.at(self.tokens, place, regular)
         np.add.at(self.alone, place, np.maximum(fixed + context, least) * regular)
         np.maximum.at(self.longest, place, np.where(regular > 0, gap, 0.0))
+        np.add.at(self.halts, place, _halts(gap) * regular)
 
     def _context(self) -> float:
         mix = self.serving.traffic.mix
@@ -183,13 +185,21 @@ class HealthyEngine:
 
     def felt(self) -> np.ndarray:
         """Bins in which users felt a loss (DESIGN.md, SLO): a mean wait over 200 ms; an ITL over 25 ms that would gain a
-        fifth without other people's prompts, or twice it; a gap of a second and more; no server at all."""
+        fifth without other people's prompts, or twice it; a gap of a second and more, or ``episode_tokens`` halts of
+        ``felt_gap``: what that many streams notice is felt, however many tokens came in time around it; no server at all.
+        """
         with np.errstate(invalid="ignore", divide="ignore"):
             wait = np.where(self.arrived > 0, self.wait / self.arrived, 0.0)
             itl, alone = self.late / self.tokens, self.alone / self.tokens
         late = (itl > level("felt_itl")) & (itl * (1 - level("gain")) > alone)
-        return np.asarray((wait > level("felt_wait")) | np.nan_to_num(late) | (self.longest > 1.0) | self.away)
+        halted = (self.longest > 1.0) | (self.halts >= level("episode_tokens"))
+        return np.asarray((wait > level("felt_wait")) | np.nan_to_num(late) | halted | self.away)
 
     def felt_seconds(self, felt: np.ndarray, start: float, stop: float) -> float:
         """Seconds of [``start``, ``stop``] that lie in felt bins."""
         return BIN_S * float(felt[max(int(start / BIN_S), 0) : int(np.ceil(stop / BIN_S))].sum())
+
+
+def _halts(gap: np.ndarray) -> np.ndarray:
+    """How often somebody notices a gap between two tokens: a halt of two seconds is four of half a second."""
+    return np.where(gap >= level("felt_gap"), gap / level("felt_gap"), 0.0)

@@ -13,7 +13,7 @@ from whystall.model.engine_state import EngineState
 from whystall.state.histograms import mean_of, means, quantile_of
 
 from .change import change_point
-from .smoothing import around, smooth_mean
+from .smoothing import SMOOTH_S, around, smooth_mean
 from .thresholds import level
 
 Floats = NDArray[np.float64]
@@ -23,6 +23,7 @@ Bools = NDArray[np.bool_]
 # before. Requests of one interval share their steps: an interval weighs no more than _CLIP nats, two or three late ones.
 _HALF, _CLIP = 0.5, 4.0
 _REFIT = 1.15  # what is usual is looked at again when that many times as many requests are known
+_PRIOR_BLOCKS, _PRIOR = 3.0, 1.0  # stretches of SMOOTH_S and the clumping in them, before any was seen
 _AFTER = 20  # intervals after the suspicion began among which the change is looked for
 
 
@@ -77,7 +78,7 @@ class _Watch:
         self.total = _observed(state)
         self.usual: Bools = np.zeros(len(state.dt), dtype=bool)
         self.known = 0.0
-        self.bound, self.share = float("nan"), 1.0
+        self.bound, self.share, self.clumped = float("nan"), 1.0, 1.0
         self.late = np.zeros(len(state.dt))
 
     def stretches(self) -> list[tuple[int, int, float]]:
@@ -103,7 +104,7 @@ class _Watch:
             return 0.0
         late, timely = self.late[i], self.total[i] - self.late[i]
         nats = late * np.log(_HALF / self.share) + timely * np.log((1 - _HALF) / (1 - self.share))
-        return float(np.clip(nats, -_CLIP, _CLIP))
+        return float(np.clip(nats / self.clumped, -_CLIP, _CLIP))
 
     def _learn(self, start: int, stop: int) -> None:
         self.usual[start:stop] = self.state.valid[start:stop]
@@ -113,5 +114,19 @@ class _Watch:
         self.known = seen
         self.bound = max(level("felt_wait"), level("slow_factor") * quantile_of(self.state.ttft, 0.5, self.usual)[0])
         self.late = late_counts(self.state, self.bound)
+        late = float(self.late[self.usual].sum())
+        self.clumped = self._clumped((late + 2) / (seen + 4))
         # Two more of either kind: a share seen among ten requests is no better known than that (Agresti and Coull).
-        self.share = (float(self.late[self.usual].sum()) + 2) / (seen + 4)
+        self.share = (late + 2 * self.clumped) / (seen + 4 * self.clumped)
+
+    def _clumped(self, share: float) -> float:
+        """How many requests are late together where one is, at least 1: what comes in a wave waits in a wave.
+
+        The dispersion of the usual late counts over some seconds against that of requests each on its own (quasi-likelihood:
+        the log likelihood ratio is divided by it).
+        """
+        block = np.floor(self.state.t_start[self.usual] / SMOOTH_S).astype(int)
+        late, seen = (np.bincount(block - block.min(), x[self.usual]) for x in (self.late, self.total))
+        late, seen = late[seen > 0], seen[seen > 0]
+        off = (late - share * seen) ** 2 / (share * (1 - share) * seen)
+        return max(1.0, float((off.sum() + _PRIOR_BLOCKS * _PRIOR) / (len(seen) + _PRIOR_BLOCKS)))

@@ -26,7 +26,13 @@ def residual(scene: Scene) -> Iterator[Evidence]:
     """Evidence from the time of steps against their work, and from the gaps that are no steps."""
     yield from _median(scene)
     yield from _pauses(scene)
-    yield from _unfelt(scene)
+    found = list(_of_the_incident(scene))
+    yield from found
+    if not any(evidence.anomaly for evidence in found):
+        yield from _beside(scene)
+
+
+def _of_the_incident(scene: Scene) -> Iterator[Evidence]:
     rows = _inside(scene)
     if not len(rows):
         return
@@ -124,18 +130,23 @@ def _on_the_gpu(scene: Scene, times: float) -> Iterator[Evidence]:
     yield scene.evidence("step.on_gpu", share, "ratio", ramp(share, 0.5, 0.9), text.format(**values), "gpu")
 
 
-def _unfelt(scene: Scene) -> Iterator[Evidence]:
-    """Steps that became slower at equal work where nobody feels it yet: an anomaly, and no incident."""
+def _beside(scene: Scene) -> Iterator[Evidence]:
+    """Steps that became slower at equal work, and nobody feels it yet, or what is felt is another loss: an anomaly only."""
     paced = scene.paced
-    if paced is None or not paced.changed or scene.focus.hurts:
+    if paced is None or not paced.changed:
         return
     slower = [bool(paced.slower[at]) for at in paced.rows.first]
     times = math.exp(float(np.median(paced.residual[slower])))
-    text = Text(
+    unfelt = Text(
         "a step takes {times:~3} times what the same batch took before; nobody feels it yet",
         "每步耗时是此前同样批次的 {times:~3} 倍；尚无人察觉",
     )
-    yield scene.evidence("step.slower", times, "ratio", 0.0, text.format(times=times), onset=paced.onset, anomaly=True)
+    other = Text(
+        "a step takes {times:~3} times what the same batch took before, which is not the loss that is felt",
+        "每步耗时是此前同样批次的 {times:~3} 倍，但所感受到的损失并非由此而来",
+    )
+    text = (other if scene.focus.hurts else unfelt).format(times=times)
+    yield scene.evidence("step.slower", times, "ratio", 0.0, text, onset=paced.onset, anomaly=True)
 
 
 def _onset(scene: Scene) -> Onset | None:

@@ -16,6 +16,7 @@ CONFIRM_UNKNOWN = 4  # a loss without a cause that is named is more often a wave
 # Seconds of the window in which somebody lost something. Two looks at one loss of ten seconds agree, and it is over before
 # anybody has read the page; who promised that there is none such gets the burn rate.
 LASTS_S = 30.0
+USUAL_S = 5.0  # between scrapes, with which that was found; a wave of five seconds fills two intervals of any length
 CLEAR = 2
 FRESH_S = 30.0  # into a window: what is there from its first scrapes on may have been there before
 FAST_BURN = 14.4  # uses up a month's allowance in two days: what pages somebody (SRE workbook, ch. 5)
@@ -39,7 +40,8 @@ class Look(msgspec.Struct, frozen=True):
     ``unreachable`` is why there is no page, and ``lost_since`` since when; None where there is one.
     ``late``: tokens still come later than before the
     incident, which a last minute without a past to compare with cannot tell; ``felt``: and later than anybody reads.
-    ``late_s`` is how many seconds of the window the watch itself was late: they prove no loss.
+    ``late_s`` is how many seconds of the window the watch itself was late: they prove no loss. ``apart_s`` lie between two
+    scrapes: nobody saw where in them a loss began or ended.
     """
 
     at: float
@@ -52,6 +54,7 @@ class Look(msgspec.Struct, frozen=True):
     late: bool = False
     felt: bool = False
     late_s: float = 0.0
+    apart_s: float = 0.0
 
 
 def hurts(diagnosis: Diagnosis) -> bool:
@@ -116,7 +119,8 @@ class Course:
             return False
         impact, start = look.full.impact, look.full.window.start
         until = start + (impact.lost_until_s or 0.0)
-        return (impact.lost_s or 0.0) - look.late_s >= LASTS_S and until > self._suspected
+        unseen = look.late_s + max(look.apart_s - USUAL_S, 0.0)
+        return (impact.lost_s or 0.0) - unseen >= LASTS_S and until > self._suspected
 
     def _open(self, look: Look, kind: IncidentKind) -> Happening:
         self._pending = self._calm = self._other = self._warned = 0

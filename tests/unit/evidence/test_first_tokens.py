@@ -44,6 +44,18 @@ def test_what_ended_is_a_stretch_of_its_own() -> None:
     assert not late[60:].any()
 
 
+def waves(seed: int, seconds: int, share: float) -> list[tuple[int, list[float]]]:
+    """Five requests at once every second; of the ten that come in two seconds all are late or none is."""
+    rng = np.random.default_rng(seed)
+    return [(2, ([0.8] if rng.random() < share else [0.08]) * 5) for _ in range(seconds // 2)]
+
+
+def test_requests_that_are_late_together_are_one_chance() -> None:
+    calm = [late_first_tokens(state(*waves(seed, 300, 0.1))) for seed in range(30)]
+    assert sum(flags[60:].any() for flags in calm) <= 3  # 17 where each request counts by itself
+    assert all(late_first_tokens(state(*waves(seed, 200, 0.1), (60, LATE)))[210:250].all() for seed in range(5))
+
+
 def test_too_few_before_to_know_what_is_usual() -> None:
     assert not late_first_tokens(state((1, FAST), (30, LATE))).any()
 

@@ -70,6 +70,18 @@ def test_a_tenth_more_a_step_is_an_anomaly_and_no_incident() -> None:
     assert found["step.slower"].strength == 0  # no cause gains by it
 
 
+def test_slower_steps_beside_another_loss_are_told() -> None:
+    queue = {**WORK, "seconds": 10, "itl_ms": itl(), "waiting": 30, "queue_s": 3.0}
+    slower = {**WORK, "itl_ms": [1.1 * x for x in itl()]}
+    scene = scene_of({**WORK, "itl_ms": itl()}, queue, slower)
+    found = collect(scene)
+    assert scene.focus.hurts
+    assert not found["step.residual"].anomaly
+    assert found["step.slower"].anomaly
+    assert found["step.slower"].strength == 0
+    assert "nobody" not in found["step.slower"].text.en
+
+
 def test_steps_as_ever_are_no_anomaly() -> None:
     assert "step.slower" not in evidence_of({**WORK, "itl_ms": itl()}, {**WORK, "itl_ms": itl()})
 

@@ -61,6 +61,14 @@ def test_a_short_loss_is_none_until_enough_of_them_came():
     assert see(at, bad(60, seconds=LASTS_S)) == ["opened open"]
 
 
+def test_two_scrapes_far_apart_do_not_make_a_loss_longer():
+    """A wave of five seconds on either side of a scrape is late in both of its intervals of 15 s."""
+    at = course()
+    apart = [msgspec.structs.replace(bad(t, seconds=LASTS_S), apart_s=15.0) for t in range(0, 60, 15)]
+    assert see(at, *apart) == []
+    assert see(at, msgspec.structs.replace(bad(60, seconds=LASTS_S + 10), apart_s=15.0)) == ["opened open"]
+
+
 def test_a_relapse_while_it_is_open_is_the_same_incident():
     at = course()
     assert see(at, bad(0), bad(10), good(20), bad(30), good(40), bad(50)) == ["opened open"]
