@@ -50,7 +50,7 @@ def _fastest(state: EngineState, histogram: HistogramDelta) -> Floats:
 
 def _buckets_around(state: EngineState, histogram: HistogramDelta) -> Floats:
     """Observations by bucket over some seconds around each interval, ``[interval, bucket]``."""
-    return np.stack([around(state, column) for column in np.nan_to_num(histogram.counts).T], axis=1)
+    return around(state, histogram.counts)
 
 
 def _longest(histogram: HistogramDelta) -> float:

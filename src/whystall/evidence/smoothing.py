@@ -31,10 +31,10 @@ def smooth_mean(state: EngineState, total: Floats, count: Floats) -> Floats:
 
 
 def around(state: EngineState, increase: Floats) -> Floats:
-    """Sum of an increase over about ``SMOOTH_S`` around each interval."""
+    """Sum of an increase over about ``SMOOTH_S`` around each interval; of several at once where they stand in columns."""
     first, last = window_edges(state)
     total = cumulative(increase)
-    return total[last] - total[first]
+    return np.asarray(total[last] - total[first])
 
 
 def window_edges(state: EngineState) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -46,7 +46,10 @@ def window_edges(state: EngineState) -> tuple[NDArray[np.int64], NDArray[np.int6
 
 
 def cumulative(increase: Floats) -> Floats:
-    return np.concatenate(([0.0], np.cumsum(np.nan_to_num(increase))))
+    """What has come up to each scrape, from 0 at the first; down the columns where there are several."""
+    total = np.zeros((len(increase) + 1, *increase.shape[1:]))
+    np.cumsum(np.nan_to_num(increase), axis=0, out=total[1:])
+    return total
 
 
 def keep_runs(flags: Bools, dt: Floats, least: float) -> Bools:
