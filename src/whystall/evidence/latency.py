@@ -58,9 +58,17 @@ def _interference(scene: Scene) -> Iterator[Evidence]:
     could = min(times, _without_prefill(scene))
     strength = max(-1.5, min(1.5, 0.3 + 0.7 * ramp(math.log(could), worth, certain)))
     part = min(share, _explained(scene, itl, could) if scene.surely_slower else 1.0)
-    strength = min(strength, ramp(part, 0.2, 0.5)) if felt else min(strength, -0.3)
+    if felt:
+        strength = min(strength, ramp(part, 0.2, 0.5))
+    else:
+        strength = ramp(math.log(could), worth, certain) if _newcomers_wait(scene) and share >= 0.5 else -0.3
     values = {"itl": 1e3 * itl, "times": times, "alone": 1e3 * alone, "share": share}
     yield scene.evidence("itl.mixed_steps", times, "ratio", strength, text.format(**values))
+
+
+def _newcomers_wait(scene: Scene) -> bool:
+    """Whether first tokens come late: who arrives waits for the step under way, and prompts of others make that one long."""
+    return scene.focus.kinds.get("ttft", 0.0) >= level("gain") and _not_alone(scene)
 
 
 def _without_prefill(scene: Scene) -> float:
