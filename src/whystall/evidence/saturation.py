@@ -95,8 +95,19 @@ def _kv(scene: Scene) -> Iterator[Evidence]:
             "no scrape shows a queue; KV blocks are {usage:.0%} used on average, {high:.0%} at most",
             "没有一次采样出现排队；KV 块平均使用率 {usage:.0%}，最高 {high:.0%}",
         )
-    strength = ramp(share, level("binds_share") / 2, 2 * level("binds_share"))
+    strength = min(ramp(share, level("binds_share") / 2, 2 * level("binds_share")), _weight_of_waits(scene))
     yield scene.evidence("kv.saturated", share, "ratio", strength, text.format(share=share, usage=usage, high=high))
+
+
+def _weight_of_waits(scene: Scene) -> float:
+    """How much a limit on admission can explain of what hurts: it costs nobody anything while nobody waits for it.
+
+    What binds for less than a fifth of the incident can end less than a fifth of the loss.
+    """
+    if not scene.focus.hurts:
+        return 1.5
+    pushed_out = scene.share(np.asarray(scene.state.preemptions > 0), scene.inside)
+    return ramp(scene.focus.kinds.get("queue", 0.0) + np.nan_to_num(pushed_out), 0.0, 2 * level("gain"))
 
 
 def kv_binds(scene: Scene) -> np.ndarray:
@@ -143,7 +154,7 @@ def _seats(scene: Scene) -> Iterator[Evidence]:
             "running is {running:.0f} of {cap:.0f} seats, and no scrape shows a queue",
             "运行 {running:.0f} 个，席位共 {cap:.0f} 个；没有一次采样出现排队",
         )
-    strength = ramp(share, level("binds_share") / 2, 2 * level("binds_share"))
+    strength = min(ramp(share, level("binds_share") / 2, 2 * level("binds_share")), _weight_of_waits(scene))
     yield scene.evidence("seats.full", share, "ratio", strength, text.format(running=running, cap=cap, share=share))
 
 
