@@ -109,7 +109,7 @@ def _through_limits(found: Posterior, entries: dict[str, CauseEntry]) -> dict[st
         limits = set(entries[name].acts_through)
         if limits:
             through = max(found.marginal.get(limit, 0.0) for limit in limits)
-            if through < SHOWN:
+            if through < ANSWER:
                 open_which = sum(p for causes, p in found.sets if name in causes and causes & limits)
                 through = open_which if open_which >= ALONE else through
             result[name] = min(probability, max(through, SHOWN))
