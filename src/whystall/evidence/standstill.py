@@ -15,6 +15,10 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 
+# Lines of the log that say so (vllm.md 2, hang).
+_WAITS = ("shm_stall", "rpc_timeout", "nccl_timeout")
+
+
 def stalled(state: EngineState) -> Bools:
     """Intervals of total standstill: requests in flight, and no step, no token, no admission, no change of KV blocks.
 
@@ -33,7 +37,20 @@ def stalled(state: EngineState) -> Bools:
     for start, stop in runs(still):
         if state.dt[start:stop].sum() - _prefilling(state, stop) < level("stall_min"):
             still[start:stop] = False
-    return still
+    return still | _hung_unseen(state)
+
+
+def _hung_unseen(state: EngineState) -> Bools:
+    """The silence at the window's end in which a process that waits for another one says so in the log.
+
+    An engine that hangs while nobody is inside takes up no request that comes: its gauges stay at zero as on an idle one.
+    """
+    silent = np.zeros(len(state.dt), dtype=bool)
+    active = np.flatnonzero((state.steps > 0) | (state.generation_tokens > 0) | (state.first_tokens > 0))
+    told = [e.t - state.start for e in state.events if e.id in _WAITS and e.t is not None]
+    if len(active) and any(t - state.t_end[active[-1]] >= level("hang_min") for t in told):
+        silent[active[-1] + 1 :] = True
+    return silent
 
 
 def _prefilling(state: EngineState, stop: int) -> float:
