@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from itertools import combinations
+from collections.abc import Iterable, Sequence
+from itertools import chain, combinations
 from typing import NamedTuple
 
 from whystall.model.diagnosis import Evidence
@@ -20,6 +20,8 @@ MAKES = 0.9
 LEAK = 0.3
 # What speaks against a cause, and is absent, says little for it: P(absent | cause) is 1, and most incidents lack it anyway.
 ABSENT = 0.25
+# Of so many causes the sets of three are weighed: more have no share that one could see.
+_LIKELY = 8
 Causes = frozenset[str]
 
 
@@ -95,9 +97,10 @@ def posterior(
     weights: dict[Causes, float] = {frozenset(): given(kinds, ())}
     for one in entries:
         weights[frozenset((one.id,))] = odds[one.id] + given(kinds, (one,))
-    for a, b in combinations(entries, 2):
-        shared = _explained_twice(pulled[a.id], pulled[b.id])
-        weights[frozenset((a.id, b.id))] = odds[a.id] + odds[b.id] - shared + given(kinds, (a, b))
+    likely = sorted(entries, key=lambda e: -odds[e.id])[:_LIKELY]
+    for some in chain(combinations(entries, 2), combinations(likely, 3)):
+        shared = _explained_again([pulled[one.id] for one in some])
+        weights[frozenset(one.id for one in some)] = sum(odds[one.id] for one in some) - shared + given(kinds, some)
     return _normalised(weights, list(odds), temperature)
 
 
@@ -106,32 +109,30 @@ def given(kinds: dict[str, float], causes: tuple[CauseEntry, ...]) -> float:
 
     A trigger together with a limit through which it acts is one incident and not two that came at the same time.
     """
-    story = 0.0
-    if len(causes) == 2:
-        a, b = causes
-        linked = b.id in a.acts_through or a.id in b.acts_through
-        story = 0.0 if linked else math.log(PAIR_PRIOR)
     ids = {cause.id for cause in causes}
+    told = sum(not ids & set(cause.acts_through) for cause in causes)  # stories: a trigger shares that of its limit
+    story = math.log(PAIR_PRIOR) * max(told - 1, 0)
     story += math.log(LONE_TRIGGER) * sum(bool(c.acts_through) and not ids & set(c.acts_through) for c in causes)
     return story + _kinds_seen(kinds, causes)
 
 
-def _explained_twice(a: dict[str, Pull], b: dict[str, Pull]) -> float:
-    """How much the sum of two causes' log odds is above that of a noisy-OR of them, over the families that both explain.
+def _explained_again(some: Sequence[dict[str, Pull]]) -> float:
+    """How much the sum of causes' log odds is above that of a noisy-OR of them, over the families that several explain.
 
     With likelihood ratios A and B and a rare leak, noisy-OR gives A + B - 1: evidence that one cause accounts for gives
     the other little (explaining away).
     """
-    return sum(
-        a[group].speaks_for + b[group].speaks_for - _either(a[group].speaks_for, b[group].speaks_for)
-        for group in a.keys() & b.keys()
-    )
+    groups: dict[str, list[float]] = {}
+    for pulled in some:
+        for group, pull in pulled.items():
+            groups.setdefault(group, []).append(pull.speaks_for)
+    return sum(sum(each) - _any(each) for each in groups.values() if len(each) > 1)
 
 
-def _either(a: float, b: float) -> float:
-    """log(exp(a) + exp(b) - 1) for a, b >= 0."""
-    high, low = max(a, b), min(a, b)
-    return high + math.log1p(math.exp(low - high) - math.exp(-high))
+def _any(each: Sequence[float]) -> float:
+    """log(the sum of exp(x) less all but one of them), for x >= 0."""
+    high = max(each)
+    return high + math.log(sum(math.exp(x - high) for x in each) - (len(each) - 1) * math.exp(-high))
 
 
 def _kinds_seen(kinds: dict[str, float], causes: tuple[CauseEntry, ...]) -> float:
