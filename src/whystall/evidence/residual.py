@@ -190,7 +190,7 @@ def _pauses(scene: Scene) -> Iterator[Evidence]:
     lower, upper = edges_of(itl).T
     half = int(np.searchsorted(np.cumsum(counts), number / 2))
     long_s = max(level("felt_wait"), 4 * float(upper[half]), scene.paced.pause_s if scene.paced is not None else 0.0)
-    long = lower >= long_s
+    long = (lower + upper) / 2 >= long_s  # a bucket is on the side on which most of it lies
     paused = float((counts * (lower + upper) / 2)[long].sum())
     share = float(np.clip(paused / lost, 0.0, 1.0))
     running = max(scene.mean(np.fmax(scene.state.running_start, scene.state.running_end)), 1.0)
