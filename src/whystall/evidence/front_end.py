@@ -21,9 +21,11 @@ def front_residual(state: EngineState) -> Floats:
     TTFT is observed at the first token, queue and prefill at the finish, so the two speak of different requests at any
     moment. Two pairings bracket the truth: by time (right while nothing changes) and by order (right while requests
     finish in the order of their first tokens). The smaller residual counts, and only intervals without a queue and
-    away from standstills: who comes during one waits outside the engine's view.
+    away from standstills: who comes during one waits outside the engine's view. Those who waited in a queue get their first
+    tokens for some seconds after it.
     """
-    calm = (queue_delay(state) < level("felt_wait") / 4) & ~near_standstill(state)
+    delay = queue_delay(state)
+    calm = (delay < level("felt_wait") / 4) & ~near_standstill(state)
     seen = around(state, state.ttft.count)
     enough = seen >= level("front_requests")
     ttft = smooth_mean(state, state.ttft.sum, state.ttft.count)
@@ -34,7 +36,13 @@ def front_residual(state: EngineState) -> Floats:
     parts = parts + smooth_mean(state, state.prefill.sum, state.prefill.count)
     smaller = np.fmin(ttft - parts, _residual_by_order(state))
     smaller = np.where(enough, np.fmin(smaller, _residual_of_most(state, parts)), beyond)
-    return np.where(calm, smaller - step_wait(state), np.nan)
+    return np.where(calm, smaller - step_wait(state) - _longest_around(state, delay), np.nan)
+
+
+def _longest_around(state: EngineState, delay: Floats) -> Floats:
+    """The longest wait in the queue among the intervals that means are taken over: its first tokens come after it."""
+    seen = np.nan_to_num(delay, posinf=0.0)
+    return np.array([seen[a:b].max(initial=0.0) for a, b in zip(*window_edges(state), strict=True)])
 
 
 _FEW = 3  # requests the fastest TTFT of which is compared with the longest queue and prefill of the whole window
