@@ -75,8 +75,10 @@ ALIKE: tuple[tuple[str, tuple[str, ...]], ...] = (
 )
 # While a server is not back nobody without its log can tell a start that takes long from one that failed.
 UNREADY: tuple[str, tuple[str, ...]] = ("metrics|no log", ("startup_failure", "weight_loading"))
-# What happens before the server moves nothing on its page: healthy is then all that can be said.
-UNSEEN = {"metrics": ("network", "gateway"), "no client": ("network", "gateway")}
+# What happens before the server moves nothing on its page: healthy is then all that can be said. Neither does a page tell
+# steps without CUDA graphs from the first one on from those of a larger model, nor a start that took long from a planned
+# one: the flags and the log do (added after the first scored runs, before the seeds that are scored with it were drawn).
+UNSEEN = {"metrics": ("network", "gateway", "launch_bound", "weight_loading"), "no client": ("network", "gateway")}
 HEALTHY = ("steady", "swing", "deploy", "flush", "drift", "lost")
 FROM_THE_START = {"low_demand", "client_limited", "warm_up"}
 IDLE = {"low_demand", "client_limited"}
