@@ -33,10 +33,24 @@ def front_residual(state: EngineState) -> Floats:
         seen >= _FEW, _fastest(state, state.ttft) - _longest(state.queue) - _longest(state.prefill), np.nan
     )
     parts = smooth_mean(state, state.queue.sum, state.queue.count)
-    parts = parts + smooth_mean(state, state.prefill.sum, state.prefill.count)
+    parts = parts + smooth_mean(state, state.prefill.sum, state.prefill.count) * _slower_since(state)
     smaller = np.fmin(ttft - parts, _residual_by_order(state))
     smaller = np.where(enough, np.fmin(smaller, _residual_of_most(state, parts)), beyond)
     return np.where(calm, smaller - step_wait(state) - _longest_around(state, delay), np.nan)
+
+
+def _slower_since(state: EngineState) -> Floats:
+    """Times that tokens take now against when the requests that finish now had their prefill, by interval; at least 1.
+
+    Who comes while steps become longer has a longer prefill than the histogram tells, which speaks of those before.
+    """
+    itl = smooth_mean(state, state.itl.sum, state.itl.count)
+    lived = np.nan_to_num(smooth_mean(state, state.e2e.sum, state.e2e.count))
+    seen = np.isfinite(itl)
+    if not seen.any():
+        return np.ones(len(state.dt))
+    then = np.interp(state.t_end - lived, state.t_end[seen], itl[seen])
+    return np.asarray(np.fmax(itl / np.maximum(then, 1e-9), 1.0))
 
 
 def _longest_around(state: EngineState, delay: Floats) -> Floats:
