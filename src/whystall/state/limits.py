@@ -59,7 +59,14 @@ def _seats(state: EngineState) -> float | None:
     cap = float(running.max())
     at_cap, near = (running == cap).mean(), (running >= cap - max(2.0, _JUST_FREE * cap)).mean()
     packed = at_cap >= _SHARE_OFTEN and near >= _SHARE_NEAR_CAP and _most_seen(running) == cap
-    return cap if cap >= 1 and (at_cap >= _SHARE_AT_CAP or packed) else None
+    most = float(np.nanmax(state.running_end[_since_restart(state) :], initial=0.0))
+    return cap if 1 <= cap >= most and (at_cap >= _SHARE_AT_CAP or packed) else None
+
+
+def _since_restart(state: EngineState) -> int:
+    """The first interval of the process that serves now: one before it may have had other seats."""
+    away = np.flatnonzero(~state.valid)
+    return int(away[-1]) + 1 if len(away) else 0
 
 
 def _most_seen(values: np.ndarray) -> float:
