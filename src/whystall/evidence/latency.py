@@ -13,6 +13,7 @@ from whystall.state.histograms import count_above, count_of, mean_of
 
 from .front_end import front_residual
 from .pace import prompts_share
+from .pauses import pauses
 from .saturation import prefill_share
 from .scene import Scene
 from .smoothing import runs
@@ -50,6 +51,8 @@ def _interference(scene: Scene) -> Iterator[Evidence]:
             "mean ITL is {itl:~3} ms, no more than the {alone:~3} ms of steps without prompts",
             "平均 ITL {itl:~3} 毫秒，不高于无提示步的 {alone:~3} 毫秒",
         )
+    if (paused := pauses(scene)) is not None:  # prompts make no gap as long as these
+        share = min(share, 1 - paused.share)
     if not _more_prompts(scene):
         share = 0.0  # what was computed before without harm does not harm now
     felt = itl > level("felt_itl") and _not_alone(scene)

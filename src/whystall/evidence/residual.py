@@ -11,9 +11,10 @@ import numpy as np
 from whystall.model.diagnosis import Evidence, Onset
 from whystall.model.text import Text
 from whystall.state.histograms import count_of, mean_of, quantile_of
-from whystall.state.step_cost import TERMS, StepCost, StepRows, edges_of, fit_cost, non_negative
+from whystall.state.step_cost import TERMS, StepCost, StepRows, fit_cost, non_negative
 
 from .devices import device
+from .pauses import paused
 from .scene import Floats, Scene
 from .step_watch import residual_of
 from .thresholds import level, ramp
@@ -25,7 +26,7 @@ _SHEET_READ = 0.85  # of the data sheet's bandwidth is what reading weights reac
 def residual(scene: Scene) -> Iterator[Evidence]:
     """Evidence from the time of steps against their work, and from the gaps that are no steps."""
     yield from _median(scene)
-    yield from _pauses(scene)
+    yield from paused(scene)
     found = list(_of_the_incident(scene))
     yield from found
     if not any(evidence.anomaly for evidence in found):
@@ -177,38 +178,6 @@ def _median(scene: Scene) -> Iterator[Evidence]:
     )
     strength = max(-1.5, min(1.5, 0.3 + 0.7 * ramp(math.log(median / level("felt_itl")), 0.0, math.log(2.0))))
     yield scene.evidence("itl.median", median, "s", strength, text.format(median=1e3 * median, mean=1e3 * mean))
-
-
-def _pauses(scene: Scene) -> Iterator[Evidence]:
-    """The share of the time lost between tokens that lies in single gaps far longer than any step of this server."""
-    itl, usual = scene.state.itl, scene.usual_itl_s
-    counts = np.nansum(itl.counts[scene.inside], axis=0)
-    total, number = float(np.nansum(itl.sum[scene.inside])), float(counts.sum())
-    lost = total - usual * number
-    if not (scene.focus.hurts and number >= level("episode_tokens") and lost > level("gain") * total):
-        return
-    lower, upper = edges_of(itl).T
-    half = int(np.searchsorted(np.cumsum(counts), number / 2))
-    long_s = max(level("felt_wait"), 4 * float(upper[half]), scene.paced.pause_s if scene.paced is not None else 0.0)
-    long = (lower + upper) / 2 >= long_s  # a bucket is on the side on which most of it lies
-    paused = float((counts * (lower + upper) / 2)[long].sum())
-    share = float(np.clip(paused / lost, 0.0, 1.0))
-    running = max(scene.mean(np.fmax(scene.state.running_start, scene.state.running_end)), 1.0)
-    times = float(counts[long].sum()) / running
-    text = Text(
-        "{share:.0%} of the time lost between tokens lies in {times:one pause|# pauses} of over {long:span} that prompts "
-        "do not explain; the median gap is {median:~2} ms",
-        "token 间损失时间的 {share:.0%} 落在 {times:.0f} 次超过 {long:span}、提示无法解释的停顿中；"
-        "间隔中位数 {median:~2} 毫秒",
-    )
-    none = Text(
-        "every gap between tokens is longer: pauses of over {long:span} make {share:.0%} of the lost time",
-        "每个 token 间隔都变长：超过 {long:span}的停顿只占损失时间的 {share:.0%}",
-    )
-    strength = ramp(share, level("pause_share") / 2, 1.5 * level("pause_share"))
-    values = {"share": share, "times": times, "long": long_s, "median": 5e2 * (lower[half] + upper[half])}
-    words = (text if strength > 0 else none).format(**values)
-    yield scene.evidence("step.pauses", share, "ratio", strength, words)
 
 
 class Shape(msgspec.Struct, frozen=True):

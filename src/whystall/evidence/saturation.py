@@ -200,7 +200,13 @@ def _prefill_busy(scene: Scene) -> Iterator[Evidence]:
         "prefill takes about {share:.0%} of the engine's time ({rate:.0f} prompt tokens computed a second)",
         "预填充约占引擎时间的 {share:.0%}（每秒计算 {rate:.0f} 个提示 token）",
     )
-    strength = ramp(share, level("prefill_busy") - 0.25, level("prefill_busy") + 0.1)
+    # Steps that became slower at equal work make prompts take longer: at the speed of before they would take less.
+    own = share / scene.slowdown if scene.surely_slower else share
+    if own < share:
+        text = Text(
+            "{text}; at the speed of before it would take {own:.0%}", "{text}；以此前的速度将占 {own:.0%}"
+        ).format(text=text, own=own)
+    strength = ramp(own, level("prefill_busy") - 0.25, level("prefill_busy") + 0.1)
     yield scene.evidence("prefill.busy", share, "ratio", strength, text.format(share=share, rate=rate))
 
 
