@@ -51,7 +51,8 @@ def _interference(scene: Scene) -> Iterator[Evidence]:
             "mean ITL is {itl:~3} ms, no more than the {alone:~3} ms of steps without prompts",
             "平均 ITL {itl:~3} 毫秒，不高于无提示步的 {alone:~3} 毫秒",
         )
-    if (paused := pauses(scene)) is not None:  # prompts make no gap as long as these
+    # What a prompt's step takes is known from the healthy past: prompts make no gap as long as these.
+    if scene.before.any() and (paused := pauses(scene)) is not None:
         share = min(share, 1 - paused.share)
     if not _more_prompts(scene):
         share = 0.0  # what was computed before without harm does not harm now
