@@ -46,7 +46,6 @@ MISSED_ALONE = {
     ("h200_quiet", "hiccups"): MISSED[("h200_quiet", "hiccups")],
 }
 MISSED_AT_5_S = MISSED | {
-    ("h200", "texts"): "two causes at 0.5 to 0.6 each: unknown, with both named",
     (
         "h200_blind",
         "big_burst",

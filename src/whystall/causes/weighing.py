@@ -22,7 +22,7 @@ MARGIN = 0.2
 # A second cause is shown from here on; below it is noise of the weights.
 SHOWN = 0.5
 # A trigger that is named without its limit must be surer: half of the story is missing.
-ALONE = 0.95
+ALONE = 0.97
 # Candidates of an "unknown".
 CANDIDATE = 0.15
 # A kind of loss that fills less of the incident is a side effect; a total stop hurts all at once and is short.

@@ -1,5 +1,5 @@
 import math
-from itertools import combinations
+from itertools import chain, combinations
 
 import msgspec
 import pytest
@@ -29,7 +29,8 @@ def seen(**strength: float) -> dict[str, Evidence]:
 def test_causes_that_share_no_evidence_are_weighed_over_all_sets(odds: dict[str, float]) -> None:
     entries = [cause(name, {}, bias=bias) for name, bias in odds.items()]
     weights = {frozenset(): 1.0} | {frozenset(n): math.exp(b) for n, b in odds.items()}
-    weights |= {frozenset((a, b)): PAIR_PRIOR * math.exp(odds[a] + odds[b]) for a, b in combinations(odds, 2)}
+    for some in chain(combinations(odds, 2), combinations(odds, 3)):
+        weights[frozenset(some)] = PAIR_PRIOR ** (len(some) - 1) * math.exp(sum(odds[name] for name in some))
     total = sum(weights.values())
     found = posterior(entries, {})
     assert sum(p for _, p in found.sets) == pytest.approx(1.0)
@@ -62,7 +63,27 @@ def test_a_trigger_and_its_limit_are_one_incident() -> None:
     assert given({}, (limit, cause("other", {}))) == pytest.approx(math.log(PAIR_PRIOR))
     assert given({}, (trigger,)) == pytest.approx(math.log(LONE_TRIGGER))
     found = posterior([trigger, limit], seen(p_longer=1.5, kv_full=1.5)).marginal
-    assert min(found.values()) > 0.8
+    assert min(found.values()) > 0.7
+
+
+def test_a_trigger_and_its_limit_may_come_with_another_cause() -> None:
+    trigger = cause("t", {"p.longer": 4.0}, acts_through=("k",))
+    limit, other = cause("k", {"kv.full": 4.0}), cause("o", {"x.one": 7.0})
+    assert given({}, (trigger, limit, other)) == pytest.approx(math.log(PAIR_PRIOR))
+    found = posterior([trigger, limit, other], seen(p_longer=1.5, kv_full=1.5, x_one=1.5)).marginal
+    assert min(found.values()) > 0.7
+
+
+@drawn(st.lists(strengths, min_size=3, max_size=3))
+def test_evidence_of_three_causes_counts_once(each: list[float]) -> None:
+    """Noisy-OR with a rare leak: likelihood ratios A, B and C give A + B + C - 2."""
+    entries = [cause(name, {f"x.{name}": 4.0}, bias=0.0) for name in "abc"]
+    named = zip("abc", each, strict=True)
+    shown = {f"x.{n}": Evidence(f"x.{n}", s, "", abs(s), Text("x"), "metrics") for n, s in named}
+    found = dict(posterior(entries, shown).sets)
+    ratio = found[frozenset("abc")] / found[frozenset()]
+    joint = sum(math.exp(4.0 * abs(s)) for s in each) - 2
+    assert ratio == pytest.approx(PAIR_PRIOR**2 * joint, rel=1e-6)
 
 
 def test_who_makes_the_loss_that_was_seen_is_more_probable() -> None:
