@@ -44,14 +44,6 @@ def test_one_batch_cannot_tell_what_it_grows_with() -> None:
     assert not [name for name in found if name.startswith("excess.")]
 
 
-def test_pauses_are_told_from_slow_steps() -> None:
-    pauses = evidence_of({**WORK, "itl_ms": itl()}, {**WORK, "itl_ms": itl(), "slow_tokens": [0.05, 700]})
-    slow = evidence_of({**WORK, "itl_ms": itl()}, {**WORK, "itl_ms": itl(36)})
-    assert pauses["step.pauses"].strength >= 1.0
-    assert pauses["step.residual"].strength < 0.3
-    assert slow["step.pauses"].strength < 0
-
-
 def test_mean_and_median_are_both_told() -> None:
     found = evidence_of({**WORK, "itl_ms": itl()}, {**WORK, "itl_ms": itl(36)})["itl.median"]
     assert found.strength > 0.3
