@@ -186,8 +186,11 @@ def _times(source: Demand, seconds: float) -> list[float]:
 def _at_rate(times: list[float], rate: float, seconds: float) -> list[float]:
     """Some of the arrivals, who comes at one moment together, so that they come at ``rate`` and as bunched as before."""
     share = min(rate * seconds / max(len(times), 1), 1.0)
+    crowds = dict.fromkeys(times)
+    if (1 - share) * len(crowds) < 2 * math.sqrt(len(crowds)):
+        return times  # so few crowds come as often by chance
     rng = random.Random(3)
-    kept = {t for t in dict.fromkeys(times) if rng.random() < share}
+    kept = {t for t in crowds if rng.random() < share}
     return [t for t in times if t in kept]
 
 

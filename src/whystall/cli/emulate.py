@@ -165,7 +165,7 @@ def _log(file: Path | None) -> IO[str] | None:
 
 
 def _face(asked: dict[str, Any], planned: list[Planned], log: IO[str] | None) -> Face:
-    profile = load_profile(asked["profile_name"]).with_kv_cache_dtype(asked["kv_cache_dtype"] or "auto")
+    profile = load_profile(asked["profile_name"]).with_kv_cache_dtype(asked.get("kv_cache_dtype") or "auto")
     options, flags = _options(asked, profile)
     clock = Clock(asked["speed"])
     mix = (LengthClass(1.0, asked["prompt"], asked["output"], shared_prefix=asked["shared_prefix"]),)
@@ -206,7 +206,7 @@ def _options(asked: dict[str, Any], profile: StepProfile) -> tuple[EngineOptions
     }
     defaults |= _batch({**defaults, **given}, *((1024, 8192) if large else (256, 2048)))
     flags = {("num_gpu_blocks_override" if k == "num_gpu_blocks" else k): v for k, v in given.items()}
-    if asked["kv_cache_dtype"] is not None:
+    if asked.get("kv_cache_dtype") is not None:
         flags["kv_cache_dtype"] = asked["kv_cache_dtype"]
     return EngineOptions(**{**defaults, **given}).check_start(), {"model": profile.model, **flags}
 

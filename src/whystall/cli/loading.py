@@ -43,7 +43,11 @@ _LOAD = (
     click.option("--prompt", default="200-800", show_default=True, callback=token_span, help="Prompt tokens."),
     click.option("--output-tokens", default="100-300", show_default=True, callback=token_span, help="Output tokens."),
     click.option("--shared-prefix", type=click.IntRange(0, MAX_LENGTH), default=0, help="Tokens all prompts share."),
-    click.option("--trace", type=_FILE, help="Replay a trace: Azure's CSV columns or Mooncake's JSON lines."),
+    click.option(
+        "--trace",
+        type=_FILE,
+        help="Replay a trace: Azure's CSV, Mooncake's JSON lines, or a recording's requests.jsonl.",
+    ),
     click.option("--trace-speed", type=click.FloatRange(0.001, 1000), default=1.0, help="Times the trace's own speed."),
 )
 SEND_LOAD = click.option("--send-load", is_flag=True, help="Allow the load. Without it nothing is sent.")

@@ -43,7 +43,7 @@ class Effect(msgspec.Struct, frozen=True):
     """What B did to a metric. On the scale ``relative`` -0.2 is a fifth less than A; on ``points`` it is B minus A.
 
     ``low`` to ``high`` is an always-valid interval of the trial's confidence; None where there are too few pairs for
-    one. ``a`` and ``b`` are what each arm itself had, in ``unit``: the middle of its blocks, of a share their mean.
+    one. ``a`` and ``b`` are what each arm itself had, in ``unit``: the geometric mean of its blocks, of a share their mean.
     """
 
     metric: Metric

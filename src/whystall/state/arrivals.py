@@ -308,9 +308,10 @@ def _classes(series: Totals) -> tuple[Floats, Floats]:
     counts = _groups(prompt_counts)
     lengths, outputs = _solve(counts, prompt_sum), _solve(counts, output_sum)
     explained = np.abs(counts @ lengths - prompt_sum).sum() <= _EXPLAINED * prompt_sum.sum()
-    if counts.shape[1] < 2 or not explained or (lengths <= 0).any() or (outputs <= 0).any():
+    if counts.shape[1] < 2 or not explained or (lengths <= 0).any():
         return np.zeros(0), np.asarray([output_sum.sum() / total])
-    return lengths, outputs
+    # Short answers of a few drown in how the long ones of many waver: below zero they are short.
+    return lengths, np.maximum(outputs, 1.0)
 
 
 def _groups(counts: Floats) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 
 import msgspec
@@ -14,11 +15,13 @@ from .arrivals import Kind, classes_of, kinds_in, plateaus_in, spread_within
 
 _FEW = 10  # requests whose mean is an anecdote
 _GROWN = 1.5
-_UNCHANGED = 0.1  # of a mean length
+_UNCHANGED = 0.1  # of a mean length, or of a rate
+_SIGMAS = 2.0  # beyond which a difference is hardly chance
 _MOSTLY = 0.5  # of the time at one number in flight, and the clients wait for their answers
 _LATE_STEPS = 4  # within which an arrival is surely on the page
 _CROWDED = 3.0  # times as uneven as single arrivals: by chance those come to 1 +- 0.5 in a dozen intervals
 _FEW_COUNTS = 8
+_TOGETHER = (1, 2, 3)  # intervals
 
 
 class Demand(msgspec.Struct, frozen=True):
@@ -68,9 +71,18 @@ def paired(healthy: Demand, incident: Demand) -> tuple[Demand, Demand]:
     if abs(times - 1) < _UNCHANGED:
         incident = msgspec.structs.replace(incident, kinds=tuple(_answering(kind, times) for kind in incident.kinds))
     single = not (healthy.clients or incident.clients or healthy.in_crowds or incident.in_crowds)
-    if single and incident.rate > 0 and abs(healthy.rate / incident.rate - 1) < _UNCHANGED:
+    if single and _as_often(healthy, incident):
         healthy = msgspec.structs.replace(healthy, times=incident.times, seconds=incident.seconds)
     return healthy, incident
+
+
+def _as_often(healthy: Demand, incident: Demand) -> bool:
+    """At rates that differ by little, or by no more than chance: of n arrivals by sqrt(n)."""
+    if not (healthy.times and incident.times):
+        return False
+    apart = abs(healthy.rate - incident.rate)
+    chance = math.sqrt(healthy.rate / healthy.seconds + incident.rate / incident.seconds)
+    return apart < _UNCHANGED * incident.rate or apart < _SIGMAS * chance
 
 
 def _answering(kind: Kind, times: float) -> Kind:
@@ -163,10 +175,19 @@ def _crowd(counts: list[int]) -> float:
     Groups of g make the number of an interval waver g times as much as single arrivals do (the variance of a compound Poisson
     process over its mean); from one interval to the next, so that a rate that grows is no crowd.
     """
-    if len(counts) < _FEW_COUNTS or not sum(counts):
+    if not sum(counts):
         return 1.0
-    wavers = float(np.mean(np.diff(counts) ** 2)) / 2 / float(np.mean(counts))
+    # Over several intervals at a time as well: who comes across an edge between two is half a crowd in each.
+    wavers = max((_wavering(counts, by) for by in _TOGETHER), default=1.0)
     return wavers if wavers >= _CROWDED else 1.0
+
+
+def _wavering(counts: list[int], by: int) -> float:
+    """How much the numbers of ``by`` intervals waver, times as much as those of single arrivals; 1 where there are few."""
+    blocks = [sum(counts[i : i + by]) for i in range(0, len(counts) - by + 1, by)]
+    if len(blocks) < _FEW_COUNTS or not sum(blocks):
+        return 1.0
+    return float(np.mean(np.diff(blocks) ** 2)) / 2 / float(np.mean(blocks))
 
 
 _ENDS = ("start", "end")

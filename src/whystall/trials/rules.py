@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from statistics import fmean, median
+from statistics import fmean
 from typing import Literal
 
 import msgspec
@@ -143,10 +143,14 @@ def _effect(pairs: Sequence[Pair], metric: Metric, rules: Rules) -> Effect | Non
 
 
 def _own(pairs: Sequence[Pair], metric: Metric, side: int) -> float | None:
-    seen = [value for pair in pairs if (value := pair[side].figures.get(metric)) is not None]
-    if not seen:
+    """The mean on the scale of the changes, so that the two are as far apart as the change beside them says."""
+    entry = METRICS[metric]
+    both = [(a.figures.get(metric), b.figures.get(metric)) for a, b in pairs]
+    seen = [pair[side] for pair in both if change(entry, *pair) is not None]
+    values = [value for value in seen if value is not None]
+    if not values:
         return None
-    return fmean(seen) if METRICS[metric].scale == "points" else median(seen)
+    return fmean(values) if entry.scale == "points" else math.exp(fmean(map(math.log, values)))
 
 
 def gains(pairs: Sequence[Pair], metric: Metric) -> list[float]:

@@ -74,6 +74,7 @@ def test_a_crowd_stays_together_at_another_rate():
     thinned = _at_rate(crowd, 5.0, 30.0)
     assert 60 < len(thinned) < 260
     assert all(thinned.count(t) == 20 for t in set(thinned))
+    assert _at_rate(crowd, 18.0, 30.0) == crowd  # 27 crowds in place of 30 are chance
 
 
 def test_what_came_before_it_hurt_is_played_and_not_measured():

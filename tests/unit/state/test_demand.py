@@ -121,3 +121,9 @@ def test_who_was_inside_at_the_start_came_before():
     loop = load(10.0, 200, clients=8)
     assert led(loop, 12, 20.0) is loop
     assert led(load(10.0, 200), 0, 20.0) == load(10.0, 200)
+
+
+def test_rates_that_differ_by_chance_are_the_same():
+    healthy, incident = paired(load(3.0, 200), load(3.6, 200, seconds=40.0))
+    assert healthy.times == incident.times
+    assert paired(load(30.0, 200), load(36.0, 200))[0].rate == 30.0  # of nine hundred a fifth is no chance

@@ -148,8 +148,8 @@ def test_slower_tokens_of_an_answer_that_is_there_sooner_are_a_price_and_said() 
     found = judge(pairs(6, e2e_mean=0.5, e2e_p95=0.5, **slower), Rules())
     assert found.verdict == "WIN"
     assert {g.metric for g in found.guards if g.verdict == "outweighed"} == {"itl_p50", "itl_p95"}
-    assert found.because.en.endswith("; price: median ITL 30 to 39 ms")
-    assert "代价：ITL 中位数 30 → 39 毫秒" in found.because.zh
+    assert found.because.en.endswith("; price: median ITL 30 to 38.9 ms")
+    assert "代价：ITL 中位数 30 → 38.9 毫秒" in found.because.zh
 
 
 def test_gaps_that_are_pauses_or_break_a_promise_or_a_regression_asked_about_are_outweighed_by_nothing() -> None:
@@ -220,3 +220,13 @@ def test_many_guards_take_nothing_for_harm_more_often_than_one() -> None:
         series = at_the_edge(seed, 16)
         harmed += any(judge(series[:n], rules).verdict == "HARM" for n in range(5, 17))
     assert harmed / 150 <= 0.08
+
+
+@given(st.lists(st.floats(0.2, 5.0), min_size=5, max_size=9))
+def test_what_each_arm_had_is_as_far_apart_as_the_change_says(factors: list[float]) -> None:
+    found = judge([pair(n, noise=0.5, e2e_mean=by) for n, by in enumerate(factors)], Rules())
+    effect = next(one for one in found.effects if one.metric == "e2e_mean")
+    assert effect.a is not None
+    assert effect.b is not None
+    assert effect.mid is not None
+    assert effect.b / effect.a == pytest.approx(1 + effect.mid)

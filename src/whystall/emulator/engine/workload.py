@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import json
+import math
 import random
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import accumulate, count
 from pathlib import Path
+from typing import Any, TextIO
 
 import msgspec
 
@@ -19,6 +23,7 @@ from .engine import Engine
 from .request import Request
 
 _MAX_TRACE_ROWS = 2_000_000
+_MAX_LINE = 1_000_000  # characters: a Mooncake prompt of a million tokens has 2,000 hashes
 RETRY_S = 1.0  # until a client whose request was refused sends again
 
 
@@ -179,17 +184,35 @@ class _Client:
 
 
 def read_trace(path: Path) -> list[Arrival]:
-    """A trace file in Azure's columns (``TIMESTAMP,ContextTokens,GeneratedTokens``) or Mooncake's (a JSON object a line
-    with ``timestamp`` in ms, ``input_length``, ``output_length``, ``hash_ids``).
+    """A trace file, plain or gzip: Azure's columns (``TIMESTAMP,ContextTokens,GeneratedTokens``), Mooncake's (a JSON object a
+    line with ``timestamp`` in ms, ``input_length``, ``output_length``, ``hash_ids``), or a recording's ``requests.jsonl``
+    (``intended`` in s, ``prompt_tokens``, ``output_tokens``).
 
     Raises InputError, which names the line that cannot be read.
     """
+    packed = path.suffix == ".gz"
+    name = path.with_suffix("") if packed else path
     try:
-        with path.open(encoding="utf-8", newline="") as file:
-            lines = (line for _, line in zip(range(_MAX_TRACE_ROWS), file, strict=False))
-            return _mooncake(lines, path) if path.suffix in (".jsonl", ".json") else _azure(lines, path)
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"the trace {path} cannot be read: {error}", "give a CSV or JSON-lines file") from error
+        with gzip.open(path, "rt", encoding="utf-8") if packed else path.open(encoding="utf-8", newline="") as file:
+            lines = _lines(file, path)
+            return _json_lines(lines, path) if name.suffix in (".jsonl", ".json") else _azure(lines, path)
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        raise InputError(
+            f"the trace {path} cannot be read: it is no text, or cut short ({error})",
+            "Give a CSV or JSON-lines file, plain or gzip; unpack other archives first (xz -d, zstd -d).",
+        ) from error
+
+
+def _lines(file: TextIO, path: Path) -> Iterator[str]:
+    for number in range(1, _MAX_TRACE_ROWS + 1):
+        line = file.readline(_MAX_LINE)
+        if not line:
+            return
+        if len(line) == _MAX_LINE:
+            raise InputError(
+                f"{path}, line {number} is longer than {_MAX_LINE:,} characters", "A trace has a request a line."
+            )
+        yield line
 
 
 def _azure(lines: Iterable[str], path: Path) -> list[Arrival]:
@@ -206,21 +229,37 @@ def _azure(lines: Iterable[str], path: Path) -> list[Arrival]:
     return rows
 
 
-def _mooncake(lines: Iterable[str], path: Path) -> list[Arrival]:
+def _json_lines(lines: Iterable[str], path: Path) -> list[Arrival]:
     rows: list[Arrival] = []
     for number, line in enumerate(lines, start=1):
         try:
             row = json.loads(line)
-            ids = tuple(int(i) for i in row.get("hash_ids", ()))
-            t, prompt, output = float(row["timestamp"]) / 1000, int(row["input_length"]), int(row["output_length"])
+            rows.append(_recorded(row) if "intended" in row else _mooncake(row))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise _unreadable(path, number, error) from error
-        rows.append(Arrival(t, max(prompt, 1), max(output, 1), ids))
-    return rows
+    rows.sort(key=lambda row: row.t)  # of a recording they stand in the order of their ends
+    first = rows[0].t if rows else 0.0
+    return [msgspec.structs.replace(row, t=row.t - first) for row in rows]
+
+
+def _mooncake(row: dict[str, Any]) -> Arrival:
+    ids = tuple(int(i) for i in row.get("hash_ids", ()))
+    prompt, output = max(int(row["input_length"]), 1), max(int(row["output_length"]), 1)
+    return Arrival(_moment(row["timestamp"]) / 1000, prompt, output, ids)
+
+
+def _recorded(row: dict[str, Any]) -> Arrival:
+    return Arrival(_moment(row["intended"]), max(int(row["prompt_tokens"]), 1), max(int(row["output_tokens"]), 1))
+
+
+def _moment(value: Any) -> float:
+    if not math.isfinite(moment := float(value)):
+        raise ValueError(f"{value!r} is no moment")
+    return moment
 
 
 def _unreadable(path: Path, number: int, error: Exception) -> InputError:
     return InputError(
         f"{path}, line {number}: {type(error).__name__} {error}",
-        "a trace has Azure's columns TIMESTAMP,ContextTokens,GeneratedTokens or Mooncake's JSON lines",
+        "A trace has Azure's columns TIMESTAMP,ContextTokens,GeneratedTokens, Mooncake's JSON lines, or a recording's own.",
     )

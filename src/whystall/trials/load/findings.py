@@ -15,6 +15,7 @@ from .plan import LoadPlan
 # method.md section 3: above these the client is what is measured.
 _LAG_S, _CPU_RATIO = 0.005, 0.7
 _FAST = 1.5  # emulated or replayed time, not a clock that is a little off
+_FAILING = 0.01  # of the requests
 TAIL_REQUESTS = 20  # below it a p95 is the largest value
 
 
@@ -23,7 +24,7 @@ def load_findings(plan: LoadPlan, a: Sequence[BlockResult], b: Sequence[BlockRes
     found = [*_client([r.client for r in (*a, *b) if r.client is not None]), *_closed(plan, a, b)]
     names = (Text("A", "A"), Text("B", "B")) if b else (Text("the server", "服务器"), Text(""))
     for name, results in zip(names, (a, b), strict=True):
-        found += _above_capacity(plan, name, results)
+        found += [*_above_capacity(plan, name, results), *_failing(name, results)]
     fewest = min((int((r.intended_s >= head_s).sum()) for r in (*a, *b)), default=TAIL_REQUESTS)
     if fewest < TAIL_REQUESTS:
         text = Text(
@@ -77,6 +78,20 @@ def _closed(plan: LoadPlan, a: Sequence[BlockResult], b: Sequence[BlockResult]) 
     )
     shown = " / ".join(f"{rate:.3g}" for rate in rates)
     return [Notice("closed_loop", text.format(n=plan.clients, rates=shown))]
+
+
+def _failing(name: Text, results: Sequence[BlockResult]) -> list[Notice]:
+    """Figures are of the requests that were answered: prompts too long for a model make a server look quick."""
+    failed = sum(int(r.failed.sum()) for r in results)
+    requests = sum(r.requests for r in results)
+    if not requests or failed / requests < _FAILING:
+        return []
+    why = next((r.error for r in results if r.error), "")
+    text = Text(
+        "{share:.0%} of the requests to {name} failed{why}: latencies are of the others",
+        "发往 {name} 的请求有 {share:.0%} 失败{why}：延迟只统计其余请求",
+    )
+    return [Notice("failing", text.format(share=failed / requests, name=name, why=f" ({why})" if why else ""))]
 
 
 def _above_capacity(plan: LoadPlan, name: Text, results: Sequence[BlockResult]) -> list[Notice]:

@@ -1,5 +1,6 @@
 """What is wrong with a measurement is found in it."""
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -64,3 +65,12 @@ def test_a_load_above_capacity_is_named_with_its_arm() -> None:
 
 def test_a_tail_of_few_requests_is_named() -> None:
     assert ids(OPEN, block(12)) == {"few_requests"}
+
+
+def test_requests_that_fail_are_named_with_the_reason() -> None:
+    bad = msgspec.structs.replace(block(), failed=np.arange(100) < 35, error="HTTP 400: too long")
+    found = [finding for finding in load_findings(OPEN, [bad], [block()], 0.0) if finding.id == "failing"]
+    assert [finding.text.en for finding in found] == [
+        "35% of the requests to A failed (HTTP 400: too long): latencies are of the others"
+    ]
+    assert "A" in found[0].text.zh
