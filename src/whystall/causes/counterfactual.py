@@ -29,6 +29,10 @@ from .rerun import LIMITS, LOAD, Bench, options_of, paced_mean
 ENOUGH = 0.8  # of the loss (method.md 2.4)
 _LIGHT = 20  # where no healthy past was seen, the incident's load at so small a part of its rate stands for it
 CHECKED = 5  # causes, the surest first: each takes two runs
+_NOT_PLAYED = Text(
+    "the emulated engine cannot play this incident with and without {causes}: nothing was reproduced",
+    "模拟引擎无法在有无 {causes} 的情况下重演该事件，因此未做复现",
+)
 _LONGEST_LEAD_S = 120.0  # from the change of the load to the loss: what filled before is full by then
 _FITS = 0.05  # of the ITL that was seen
 _FITTING = 6  # runs for a step time
@@ -109,7 +113,7 @@ def reproduce(
     known = profile_for(gpu, own.weights_bytes, model=own.model, tensor_parallel=ranks, eager=eager)
     found = profile or known
     if found is not None:
-        return counterfactual(diagnosis, state, found, slo)
+        return _told(counterfactual(diagnosis, state, found, slo))
     if diagnosis.verdict != "bottleneck":
         return diagnosis
     text = Text(
@@ -117,6 +121,15 @@ def reproduce(
         "模拟器没有该服务器的性能档案，未能复现任何原因：可用 whystall calibrate 生成",
     )
     return msgspec.structs.replace(diagnosis, warnings=(*diagnosis.warnings, Notice("no_profile", text)))
+
+
+def _told(checked: Diagnosis) -> Diagnosis:
+    """With a notice where none of the causes could be played: who asked for it gets an answer."""
+    if checked.verdict != "bottleneck" or not checked.causes or any(cause.reproduced for cause in checked.causes):
+        return checked
+    named = ", ".join(cause.id for cause in checked.causes)
+    notice = Notice("not_reproduced", _NOT_PLAYED.format(causes=named))
+    return msgspec.structs.replace(checked, warnings=(*checked.warnings, notice))
 
 
 def counterfactual(

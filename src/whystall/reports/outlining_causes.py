@@ -56,10 +56,11 @@ def reproduced_text(found: Reproduced | None, lang: str) -> str:
         parts.append(say("made_share", lang, share=_share(found.sufficiency), what=what))
     if found.necessity is not None:
         parts.append(say("went_share", lang, share=_share(found.necessity)))
-    if not found.holds and found.emulated is not None and not ENOUGH <= found.emulated <= 1 / ENOUGH:
-        parts.append(say("whole_share", lang, share=_share(found.emulated)))
     word = say("reproduced_yes" if found.holds else "reproduced_no", lang)
-    return say("reproduced_value", lang, word=word, parts=say("comma", lang).join(parts)) if parts else word
+    told = say("reproduced_value", lang, word=word, parts=say("comma", lang).join(parts)) if parts else word
+    if found.holds or found.emulated is None or ENOUGH <= found.emulated <= 1 / ENOUGH:
+        return told
+    return say("whole_share", lang, told=told, share=_share(found.emulated))
 
 
 def _share(found: float) -> str:

@@ -85,8 +85,8 @@ PHRASES: dict[str, Text] = {
     ),
     "went_share": Text("taken out {share} of it goes", "去掉后 {share} 的损失消失"),
     "whole_share": Text(
-        "the whole incident, emulated, makes {share} of it: the emulator is off for this server",
-        "整个事件在模拟器中造成其 {share}：模拟器与该服务器有出入",
+        "{told}; the whole incident, emulated, makes {share}: the emulator is off for this server",
+        "{told}；整个事件在模拟器中造成 {share}：模拟器与该服务器有出入",
     ),
     "why": Text("Why", "为什么"),
     "holds": Text("holds", "成立"),

@@ -108,3 +108,13 @@ def test_launches_are_not_asked_for_where_they_are_all_that_is_known(incident):
     eager = msgspec.structs.replace(PROFILE, max_graph_tokens=0)
     assert counterfactual(asked, state, eager).causes[0].reproduced is None
     assert counterfactual(asked, state, PROFILE).causes[0].reproduced is not None
+
+
+def test_it_is_said_where_nothing_could_be_played(incident):
+    diagnosis, state = incident
+    asked = msgspec.structs.replace(diagnosis, verdict="bottleneck", causes=(cause("frontend_cpu"),))
+    (notice,) = [one for one in reproduce(asked, state, PROFILE).warnings if one.id == "not_reproduced"]
+    assert "frontend_cpu" in notice.text.en
+    assert "frontend_cpu" in notice.text.zh
+    played = msgspec.structs.replace(diagnosis, verdict="bottleneck", causes=(cause("kv_capacity"),))
+    assert all(one.id != "not_reproduced" for one in reproduce(played, state, PROFILE).warnings)

@@ -69,8 +69,8 @@ def test_titles_are_the_catalogues_and_chances_are_no_certainties():
     [
         (Reproduced(0.95, 0.99, True, "ttft_mean_s", 0.95), ["reproduced", "95%", "99%"]),
         (Reproduced(0.3, 0.99, False, "ttft_mean_s", 0.97), ["not reproduced", "30%"]),
-        (Reproduced(0.3, 0.99, False, "ttft_mean_s", 0.31), ["not reproduced", "makes 31% of it: the emulator is off"]),
-        (Reproduced(2.3, 0.1, False, "ttft_mean_s", 2.4), ["not reproduced", "makes 240% of it: the emulator is off"]),
+        (Reproduced(0.3, 0.99, False, "ttft_mean_s", 0.31), ["not reproduced", "makes 31%: the emulator is off"]),
+        (Reproduced(2.3, 0.1, False, "ttft_mean_s", 2.4), ["not reproduced", "makes 240%: the emulator is off"]),
     ],
 )
 def test_what_the_emulator_says_and_where_it_is_off(found, words):
