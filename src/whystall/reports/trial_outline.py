@@ -137,7 +137,7 @@ def _effect(effect: Effect, lang: str) -> tuple[str, ...]:
 
 def _moved(effect: Effect) -> str:
     assert effect.mid is not None
-    return f"{100 * effect.mid:+.1f}" if effect.scale == "points" else percent_text(effect.mid)
+    return f"{100 * effect.mid:+z.1f}" if effect.scale == "points" else percent_text(effect.mid)
 
 
 def _guard(guard: Guard, lang: str) -> tuple[str, ...]:

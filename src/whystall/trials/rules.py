@@ -313,7 +313,7 @@ def _open(pairs: Sequence[Pair], guards: Sequence[Guard], rules: Rules) -> Text:
 def bounds(low: float | None, high: float | None, scale: str) -> Text:
     """An interval as it is printed: ``-12.0% to -3.1%``; of shares in points."""
     if scale == "points":
-        first, last = ("?" if end is None else f"{100 * end:+.1f}" for end in (low, high))
+        first, last = ("?" if end is None else f"{100 * end:+z.1f}" for end in (low, high))
         return Text(f"{first} to {last} points", f"{first} 至 {last} 个百分点")
     first, last = (percent_text(end) for end in (low, high))
     return Text(f"{first} to {last}", f"{first} 至 {last}")
@@ -323,4 +323,4 @@ def percent_text(end: float | None) -> str:
     """A relative change: ``-12.0%``, or ``x12`` where percents would have four digits."""
     if end is None:
         return "?"
-    return f"×{1 + end:.0f}" if end >= 9 else f"{100 * end:+.1f}%"
+    return f"×{1 + end:.0f}" if end >= 9 else f"{100 * end:+z.1f}%"

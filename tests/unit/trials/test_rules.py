@@ -230,3 +230,8 @@ def test_what_each_arm_had_is_as_far_apart_as_the_change_says(factors: list[floa
     assert effect.b is not None
     assert effect.mid is not None
     assert effect.b / effect.a == pytest.approx(1 + effect.mid)
+
+
+def test_nothing_is_no_less_than_nothing() -> None:
+    assert bounds(-0.0, -1e-9, "points").en == "+0.0 to +0.0 points"
+    assert bounds(-0.0001, 0.0, "relative").en == "+0.0% to +0.0%"
