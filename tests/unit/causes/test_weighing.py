@@ -5,7 +5,7 @@ import pytest
 
 from whystall.causes.catalogue import catalogue
 from whystall.causes.entry import CauseEntry, Link, Need
-from whystall.causes.weighing import MARGIN, Seen, standing, weigh
+from whystall.causes.weighing import ALONE, ANSWER, MARGIN, SHOWN, Seen, standing, weigh
 from whystall.model.diagnosis import Evidence
 from whystall.model.text import Text
 
@@ -69,3 +69,18 @@ def test_a_trigger_is_sure_where_only_its_limit_is_open() -> None:
 def test_a_higher_temperature_leaves_more_open(temperature: float) -> None:
     found = weigh(seen(x_one=1.3, x_two=0.3), both(), temperature)
     assert (found.verdict == "bottleneck") == (temperature == 1.0)
+
+
+@pytest.mark.parametrize(("weight", "alone"), [(12.0, True), (4.0, False)])
+def test_a_trigger_stands_alone_where_one_of_its_open_limits_is_more_likely(weight: float, alone: bool) -> None:
+    """The limits are open though one has 0.5 to 0.6; a trigger that is less sure than ``ALONE`` does not outdo it."""
+    limits = {name: cause(name, f"x.{name}") for name in ("a", "b")}
+    trigger = msgspec.structs.replace(cause("t", "y.one", acts_through=("a", "b")), weights={"y.one": weight})
+    found = weigh(seen(y_one=1.5, x_a=1.5, x_b=1.4), {"t": trigger, **limits})
+    assert SHOWN < found.probability["a"] < ANSWER
+    if alone:
+        assert (found.verdict, found.named[0]) == ("bottleneck", "t")
+        assert found.probability["t"] >= ALONE
+    else:
+        assert found.verdict == "unknown"
+        assert found.probability["t"] <= found.probability["a"]

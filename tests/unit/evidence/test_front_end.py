@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from scenes import scene_of
 from states import blank, histogram
 from whystall.evidence.front_end import front_residual, step_wait
+from whystall.model.engine_state import EngineState
 
 
 @pytest.mark.parametrize(("front_s", "seen"), [(0.005, 0.0), (0.8, 0.8)])
@@ -42,3 +43,41 @@ def test_of_a_few_requests_all_must_be_late() -> None:
     late = front_residual(scene_of(few, {**few, "front_s": 4}).state)
     assert np.nanmedian(late[75:]) > 1
     assert not (np.nan_to_num(front_residual(scene_of(few, few).state)) > 0.2).any()
+
+
+def test_who_waited_in_a_queue_gets_its_first_token_after_it() -> None:
+    """The queue is gone at second 50, and for four seconds those come out who waited in it."""
+    queue, after = {"seconds": 30, "waiting": 30, "queue_s": 6}, {"seconds": 4, "front_s": 3}
+    residual = front_residual(scene_of({}, queue, after, {}).state)
+    assert np.isfinite(residual[51:]).all()
+    assert (residual[51:] < 0.1).all()
+
+
+def test_long_after_a_queue_the_front_is_judged_again() -> None:
+    queue, later = {"seconds": 30, "waiting": 30, "queue_s": 6}, {"seconds": 20, "front_s": 0.8}
+    residual = front_residual(scene_of({}, queue, {"seconds": 10}, later).state)
+    assert residual[65:] == pytest.approx(0.8, abs=0.03)
+
+
+def growing(itl_s: float) -> EngineState:
+    """From second 30 on tokens take ``itl_s`` and first tokens 600 ms; the requests that finish had a prefill of 200 ms.
+
+    Each lives for 20 s, so until second 50 those finish who came before the change.
+    """
+    columns = {"running_start": 80, "running_end": 80, "waiting_start": 0, "waiting_end": 0, "first_tokens": 4}
+    columns |= {"finished": 4, "generation_tokens": 50}
+    latencies = {"ttft": [0.2] * 30 + [0.6] * 30, "queue": [0.0] * 60, "prefill": [0.2] * 60, "e2e": [20.0] * 60}
+    return blank(
+        [1.0] * 60,
+        itl=histogram([0.02, 0.05], [[0.01] * 50] * 30 + [[itl_s] * 50] * 30),
+        **{name: histogram([], [[seconds] * 4 for seconds in each]) for name, each in latencies.items()},
+        **{name: [float(value)] * 60 for name, value in columns.items()},
+    )
+
+
+def test_who_comes_while_steps_become_longer_has_a_longer_prefill_than_the_histogram_tells() -> None:
+    slower, alike = front_residual(growing(0.03)), front_residual(growing(0.01))
+    assert (slower[30:44] < 0.05).all()
+    assert alike[36:44] == pytest.approx(0.4, abs=0.03)
+    # Once those finish who came after the change, their own prefill is on the page: what is left is the front end's.
+    assert slower[57:] == pytest.approx(0.4, abs=0.03)

@@ -1,3 +1,5 @@
+import pytest
+
 from scenes import evidence_of
 
 WORK = {"seconds": 30, "rate": 0.1}
@@ -42,3 +44,19 @@ def test_first_tokens_against_those_before() -> None:
     assert found["ttft.grown"].strength > 0.3
     assert "times the" in found["ttft.grown"].text.en
     assert "ttft.grown" not in evidence_of({"seconds": 40, "rate": 3, "prefill_s": 0.6})
+
+
+def test_others_prompts_that_make_first_tokens_late_count_though_tokens_come_in_time() -> None:
+    """Steps of 18 ms are not felt; who arrives waits for the step under way all the same."""
+    calm = {"seconds": 40, "rate": 4, "prompt": 200}
+    stretched = {**calm, "prompt": 3000, "itl_ms": 18, "steps": 30.0}
+    late, soon = (evidence_of(calm, {**stretched, "prefill_s": s})["itl.mixed_steps"] for s in (0.9, 0.05))
+    assert late.value == pytest.approx(2.1, abs=0.1)
+    assert late.strength > 0.5
+    assert soon.strength == pytest.approx(-0.3)
+
+
+def test_late_first_tokens_are_not_the_prompts_where_the_lost_time_is_not() -> None:
+    calm = {"seconds": 40, "rate": 4, "prompt": 200}
+    slower = {**calm, "itl_ms": 18, "prefill_s": 0.9}
+    assert evidence_of(calm, slower)["itl.mixed_steps"].strength == pytest.approx(-0.3)

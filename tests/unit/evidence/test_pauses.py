@@ -1,9 +1,15 @@
-"""Single gaps far longer than any step, told from steps that are all longer."""
+"""Single gaps far longer than any step: told from steps that are all longer, and not explained by prompts."""
 
-from scenes import evidence_of
+import pytest
+
+from scenes import evidence_of, scene_of
+from whystall.evidence.pauses import pauses
 
 RUNNING, KV = [20, 28, 36, 30, 24, 18, 26, 34], [0.1, 0.14, 0.18, 0.15, 0.12, 0.09, 0.13, 0.17]
 WORK = {"seconds": 40, "running": RUNNING, "kv": KV, "rate": 1, "prompt": 200, "output": 100}
+QUIET = {"seconds": 30, "rate": 1}
+# A prompt of 4000 tokens each quarter of a second, and one token in twenty that comes after more than a second.
+HALTING = {"seconds": 30, "rate": 4.0, "prompt": 4000, "steps": 10.0, "slow_tokens": [0.05, 1200]}
 
 
 def itl(base: float = 6.0, each: float = 0.2) -> list[float]:
@@ -11,10 +17,10 @@ def itl(base: float = 6.0, each: float = 0.2) -> list[float]:
 
 
 def test_pauses_are_told_from_slow_steps() -> None:
-    pauses = evidence_of({**WORK, "itl_ms": itl()}, {**WORK, "itl_ms": itl(), "slow_tokens": [0.05, 700]})
+    halts = evidence_of({**WORK, "itl_ms": itl()}, {**WORK, "itl_ms": itl(), "slow_tokens": [0.05, 700]})
     slow = evidence_of({**WORK, "itl_ms": itl()}, {**WORK, "itl_ms": itl(36)})
-    assert pauses["step.pauses"].strength >= 1.0
-    assert pauses["step.residual"].strength < 0.3
+    assert halts["step.pauses"].strength >= 1.0
+    assert halts["step.residual"].strength < 0.3
     assert slow["step.pauses"].strength < 0
 
 
@@ -22,3 +28,39 @@ def test_a_gap_in_the_bucket_that_begins_just_below_the_line_is_a_pause() -> Non
     """vLLM's edges are 0.5 and 0.75 s; the line of this server lies between, the pauses of 0.6 s above it."""
     found = evidence_of({**WORK, "itl_ms": itl()}, {**WORK, "itl_ms": itl(), "slow_tokens": [0.05, 600]})
     assert found["step.pauses"].strength >= 1.0
+
+
+def test_a_bucket_that_begins_just_below_the_line_counts_by_its_middle() -> None:
+    """Half of the gaps are up to 150 ms, so 600 ms and more is a pause: most of the bucket from 500 to 750 ms is."""
+    found = pauses(scene_of(QUIET, {"seconds": 30, "itl_ms": 140, "slow_tokens": [0.2, 700]}))
+    assert found is not None
+    assert found.long_s == pytest.approx(0.6)
+    assert found.share == pytest.approx(0.5, abs=0.05)
+    assert found.times == pytest.approx(0.2 * 30 / 0.252, rel=0.05)  # a fifth of each stream's tokens
+
+
+def test_a_bucket_that_lies_below_the_line_is_made_of_long_steps() -> None:
+    found = pauses(scene_of(QUIET, {"seconds": 30, "itl_ms": 140, "slow_tokens": [0.2, 480]}))
+    assert found is not None
+    assert found.share == 0
+
+
+def test_nothing_is_told_where_tokens_come_as_usual() -> None:
+    assert pauses(scene_of(QUIET, {"seconds": 30})) is None
+    assert "step.pauses" not in evidence_of(QUIET, {"seconds": 30})
+
+
+def test_prompts_explain_no_pause_where_a_healthy_past_tells_what_they_take() -> None:
+    """All of the lost time lies near prompts and all of it in pauses; without pauses it is the prompts'."""
+    found = evidence_of(QUIET, HALTING)
+    assert found["step.pauses"].value == pytest.approx(1.0)
+    assert found["itl.mixed_steps"].strength < 0
+    stretched = {**HALTING, "itl_ms": 70, "slow_tokens": [0.0, 0.0]}
+    assert evidence_of(QUIET, stretched)["itl.mixed_steps"].strength > 0.3
+
+
+def test_without_a_healthy_past_a_long_gap_may_be_a_prompts_step() -> None:
+    assert not scene_of(HALTING).before.any()
+    found = evidence_of(HALTING)
+    assert found["step.pauses"].value == pytest.approx(1.0)
+    assert found["itl.mixed_steps"].strength > 0.3

@@ -1,3 +1,5 @@
+import pytest
+
 from scenes import scene_of
 from states import blank, histogram
 from whystall.evidence.smoothing import runs
@@ -33,3 +35,24 @@ def test_a_step_that_takes_as_long_as_its_prompts_is_no_standstill() -> None:
     done = {"rate": 2.0, "prompt": 8000, "seconds": 1}
     assert not stalled(scene_of(busy, long_step, done, busy, argv=argv).state).any()
     assert stalled(scene_of(busy, {**long_step, "seconds": 25}, busy, argv=argv).state).any()
+
+
+WAITS = (
+    "No available shared memory broadcast block found in 60 seconds. This typically happens when some processes hang."
+)
+IDLE = {"seconds": 60, "running": 0, "stopped": True}
+
+
+def test_an_engine_that_hangs_while_idle_is_told_by_a_process_that_waits_for_it() -> None:
+    """Gauges stay at zero, as on any idle server: from the last token at second 20 on, if the log says so at 65."""
+    assert runs(stalled(scene_of({}, IDLE, log=[(65, WAITS)]).state)) == [(20, 80)]
+    assert not stalled(scene_of({}, IDLE).state).any()
+
+
+@pytest.mark.parametrize(
+    ("phases", "said_s"),
+    [(({}, IDLE), 45), (({}, IDLE, {"seconds": 5}), 65), (({}, IDLE, {}, {**IDLE, "seconds": 20}), 65)],
+    ids=["said within 30 s of the last token", "works again", "works again and is idle"],
+)
+def test_a_line_before_which_or_after_which_the_engine_works_is_no_hang(phases: tuple, said_s: float) -> None:
+    assert not stalled(scene_of(*phases, log=[(said_s, WAITS)]).state).any()

@@ -82,3 +82,19 @@ def test_a_wave_of_prompts_shows_no_budget():
 
 def test_nothing_seen_shows_nothing():
     assert inferred(blank(np.ones(10))) == {}
+
+
+MORE = {**QUEUED, "seconds": 20, "running": 30, "waiting": 0, "queue_s": 0}
+
+
+@pytest.mark.parametrize(
+    "phases",
+    [(MORE, QUEUED), (QUEUED, MORE), (MORE, {"seconds": 10, "away": "unreachable"}, QUEUED)],
+    ids=["before", "after", "the same process, away for a while"],
+)
+def test_seats_are_no_fewer_than_what_ran(phases):
+    assert inferred(state_of(*phases)) == {}
+
+
+def test_seats_that_a_restart_lowered_are_inferred():
+    assert inferred(state_of(MORE, {"seconds": 10, "away": True}, QUEUED)) == {"max_num_seqs": 16}
