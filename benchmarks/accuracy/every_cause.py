@@ -142,7 +142,7 @@ def main() -> int:
                 file.write(json.dumps([cause, row]) + "\n")
         said = f"{row.get('state', ''):12} {row.get('verdict', ''):12} {row.get('change', '')} {row['why'][:90]}"
         print(f"{cause:26}{row['kind']:13}{row['right']!s:6}{said}", flush=True)
-        if row.get("no_flag"):
+        if row.get("no_flag") and row["same"]:
             print(f"{'':26}no flag ends it: {row['no_flag']}", flush=True)
     keep(rows)
     return 0

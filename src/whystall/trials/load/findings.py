@@ -16,6 +16,10 @@ from .plan import LoadPlan
 _LAG_S, _CPU_RATIO = 0.005, 0.7
 _FAST = 1.5  # emulated or replayed time, not a clock that is a little off
 _FAILING = 0.01  # of the requests
+_TOO_LONG = Text(
+    " (http 400: most often a prompt with its answer is longer than --max-model-len)",
+    "（http 400：多为提示加回答超过 --max-model-len）",
+)
 TAIL_REQUESTS = 20  # below it a p95 is the largest value
 
 
@@ -24,7 +28,7 @@ def load_findings(plan: LoadPlan, a: Sequence[BlockResult], b: Sequence[BlockRes
     found = [*_client([r.client for r in (*a, *b) if r.client is not None]), *_closed(plan, a, b)]
     names = (Text("A", "A"), Text("B", "B")) if b else (Text("the server", "服务器"), Text(""))
     for name, results in zip(names, (a, b), strict=True):
-        found += [*_above_capacity(plan, name, results), *_failing(name, results)]
+        found += [*_above_capacity(plan, name, results), *_failing(name, results, head_s)]
     fewest = min((int((r.intended_s >= head_s).sum()) for r in (*a, *b)), default=TAIL_REQUESTS)
     if fewest < TAIL_REQUESTS:
         text = Text(
@@ -80,10 +84,10 @@ def _closed(plan: LoadPlan, a: Sequence[BlockResult], b: Sequence[BlockResult]) 
     return [Notice("closed_loop", text.format(n=plan.clients, rates=shown))]
 
 
-def _failing(name: Text, results: Sequence[BlockResult]) -> list[Notice]:
+def _failing(name: Text, results: Sequence[BlockResult], head_s: float) -> list[Notice]:
     """Figures are of the requests that were answered: prompts too long for a model make a server look quick."""
-    failed = sum(int(r.failed.sum()) for r in results)
-    requests = sum(r.requests for r in results)
+    late = [r.failed[r.intended_s >= head_s] for r in results]
+    failed, requests = sum(int(rows.sum()) for rows in late), sum(len(rows) for rows in late)
     if not requests or failed / requests < _FAILING:
         return []
     why = next((r.error for r in results if r.error), "")
@@ -91,7 +95,8 @@ def _failing(name: Text, results: Sequence[BlockResult]) -> list[Notice]:
         "{share:.0%} of the requests to {name} failed{why}: latencies are of the others",
         "发往 {name} 的请求有 {share:.0%} 失败{why}：延迟只统计其余请求",
     )
-    return [Notice("failing", text.format(share=failed / requests, name=name, why=f" ({why})" if why else ""))]
+    reason = _TOO_LONG if why == "http 400" else Text(f" ({why})", f"（{why}）") if why else Text("", "")
+    return [Notice("failing", text.format(share=failed / requests, name=name, why=reason))]
 
 
 def _above_capacity(plan: LoadPlan, name: Text, results: Sequence[BlockResult]) -> list[Notice]:

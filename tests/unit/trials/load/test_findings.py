@@ -74,3 +74,12 @@ def test_requests_that_fail_are_named_with_the_reason() -> None:
         "35% of the requests to A failed (HTTP 400: too long): latencies are of the others"
     ]
     assert "A" in found[0].text.zh
+
+
+def test_what_a_400_most_often_means_is_said() -> None:
+    bad = msgspec.structs.replace(block(), failed=np.arange(100) < 35, error="http 400")
+    (finding,) = [finding for finding in load_findings(OPEN, [bad], [block()], 0.0) if finding.id == "failing"]
+    assert "--max-model-len" in finding.text.en
+    assert "--max-model-len" in finding.text.zh
+    head = [finding for finding in load_findings(OPEN, [bad], [block()], 9.0) if finding.id == "failing"]
+    assert head == []  # only the head's requests failed, and the figures leave it out
