@@ -64,6 +64,8 @@ def _engine_flags(command: Any) -> Any:
         command = click.option(flag, name, default=None, help="As vLLM's.")(command)
     kinds = click.Choice(["auto", "fp8", "fp8_e4m3", "fp8_e5m2"])
     command = click.option("--kv-cache-dtype", "kv_cache_dtype", type=kinds, help="As vLLM's.")(command)
+    share = click.option("--gpu-memory-utilization", "gpu_memory_utilization", type=float, help="As vLLM's.")
+    command = share(command)
     policy = click.Choice(["fcfs", "priority"])
     return click.option("--scheduling-policy", "scheduling_policy", type=policy, help="As vLLM's.")(command)
 
@@ -165,7 +167,10 @@ def _log(file: Path | None) -> IO[str] | None:
 
 
 def _face(asked: dict[str, Any], planned: list[Planned], log: IO[str] | None) -> Face:
-    profile = load_profile(asked["profile_name"]).with_kv_cache_dtype(asked.get("kv_cache_dtype") or "auto")
+    profile = load_profile(asked["profile_name"])
+    if asked.get("gpu_memory_utilization") is not None:
+        profile = profile.with_memory_share(asked["gpu_memory_utilization"])
+    profile = profile.with_kv_cache_dtype(asked.get("kv_cache_dtype") or "auto")
     options, flags = _options(asked, profile)
     clock = Clock(asked["speed"])
     mix = (LengthClass(1.0, asked["prompt"], asked["output"], shared_prefix=asked["shared_prefix"]),)
@@ -206,8 +211,7 @@ def _options(asked: dict[str, Any], profile: StepProfile) -> tuple[EngineOptions
     }
     defaults |= _batch({**defaults, **given}, *((1024, 8192) if large else (256, 2048)))
     flags = {("num_gpu_blocks_override" if k == "num_gpu_blocks" else k): v for k, v in given.items()}
-    if asked.get("kv_cache_dtype") is not None:
-        flags["kv_cache_dtype"] = asked["kv_cache_dtype"]
+    flags |= {name: asked[name] for name in ("kv_cache_dtype", "gpu_memory_utilization") if asked.get(name) is not None}
     return EngineOptions(**{**defaults, **given}).check_start(), {"model": profile.model, **flags}
 
 

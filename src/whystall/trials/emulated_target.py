@@ -20,9 +20,7 @@ from whystall.emulator.server.recorder import record_run
 from whystall.errors import UsageError
 from whystall.model.recording import Recording
 from whystall.remedies.setup import number_of, switch_of
-from whystall.remedies.version import numbers
 from whystall.sources.arguments import read_arguments
-from whystall.sources.dialects.vllm_defaults import gpu_memory_utilization
 from whystall.sources.files.recording import read_recording
 
 from .actuators.actuator import Plan, Readiness, Snapshot
@@ -150,12 +148,13 @@ def with_arguments(serving: Serving, roomy: Serving, arguments: tuple[str, ...])
     # The fields of a JSON value come with it.
     flags = {name: value for name, value in read_arguments(arguments).items() if "." not in name}
     profile = serving.profile if "enforce_eager" in flags else roomy.profile
-    dtype = flags.get("kv_cache_dtype", "auto")
+    share = number_of(flags.get("gpu_memory_utilization", ""))
+    fitted = (profile if share is None else profile.with_memory_share(share)).with_kv_cache_dtype(
+        flags.get("kv_cache_dtype", "auto")
+    )
     options: dict[str, Any] = {}
     if profile.kv_blocks:
-        more = _more_blocks(roomy, flags.get("gpu_memory_utilization", ""))
-        share = profile.with_kv_cache_dtype(dtype).kv_blocks / profile.kv_blocks
-        options["num_gpu_blocks"] = int(share * (roomy.options.num_gpu_blocks + more))
+        options["num_gpu_blocks"] = roomy.options.num_gpu_blocks * fitted.kv_blocks // profile.kv_blocks
     known = {field.name: field.type for field in msgspec.structs.fields(EngineOptions)}
     for name, value in flags.items():
         option = _OPTION.get(name, name)
@@ -167,20 +166,9 @@ def with_arguments(serving: Serving, roomy: Serving, arguments: tuple[str, ...])
     return msgspec.structs.replace(
         serving,
         options=msgspec.structs.replace(roomy.options, **options),
-        profile=profile.with_kv_cache_dtype(dtype),
+        profile=fitted,
         flags=shown,
     )
-
-
-def _more_blocks(roomy: Serving, asked: str) -> float:
-    """KV blocks on top of those that the default share of the GPU's memory leaves, where another share is asked for."""
-    profile, usual = roomy.profile, gpu_memory_utilization(numbers(roomy.version))
-    share = number_of(asked)
-    if usual is None or share is None or not profile.kv_token_bytes:
-        return 0.0
-    if not 0 < share <= 1:
-        raise UsageError(f"--gpu-memory-utilization: {asked} is not in (0, 1]", "See vllm serve --help.")
-    return (share - usual) * profile.memory_bytes / (profile.kv_token_bytes * roomy.options.block_size)
 
 
 def _typed(option: str, value: str) -> Any:

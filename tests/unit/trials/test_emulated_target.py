@@ -36,9 +36,11 @@ def test_an_override_of_the_blocks_stays_what_it_is() -> None:
 
 def test_a_larger_share_of_the_memory_is_more_blocks() -> None:
     more = started("--gpu-memory-utilization", "0.95").options.num_gpu_blocks - PROFILE.kv_blocks
-    assert more == int(0.03 * PROFILE.memory_bytes / (16 * PROFILE.kv_token_bytes))
+    assert more == pytest.approx(0.03 * PROFILE.memory_bytes / (16 * PROFILE.kv_token_bytes), abs=1)
     with pytest.raises(UsageError, match="not in"):
         started("--gpu-memory-utilization", "95")
+    with pytest.raises(UsageError, match="No available memory"):
+        started("--gpu-memory-utilization", "0.3")
 
 
 def test_a_flag_that_it_does_not_know_is_refused() -> None:
@@ -48,7 +50,9 @@ def test_a_flag_that_it_does_not_know_is_refused() -> None:
 
 def test_its_log_says_what_the_cache_is_made_of() -> None:
     serving = started("--kv-cache-dtype", "fp8")
-    lines = "\n".join(EmulatedTarget(serving, ROOMY).deployment.log.recent)
+    deployment = EmulatedTarget(serving, ROOMY).deployment
+    lines = "\n".join(deployment.log.recent)
+    assert 'cache_dtype="fp8"' in deployment.page()
     assert "kv_cache_dtype=fp8" in lines
     assert f"{2 * PROFILE.kv_blocks * 16:,} tokens" in lines
 

@@ -8,7 +8,12 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
+from whystall.errors import UsageError
+
 from .batch import Batch
+
+USUAL_SHARE = 0.92  # of the GPU's memory without the flag, since 0.20 (vllm.md 6.2); profiles' blocks are of it
+_PROFILED_BLOCK = 16  # tokens
 
 
 class StepProfile(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,6 +69,20 @@ class StepProfile(msgspec.Struct, frozen=True, kw_only=True):
             return self
         halved = dict.fromkeys(("kv_token_bytes", "decode_context_s", "mixed_context_s"), 0.5)
         return msgspec.structs.replace(self.scaled(**halved), kv_blocks=2 * self.kv_blocks)
+
+    def with_memory_share(self, share: float) -> StepProfile:
+        """With the KV blocks that ``share`` of the GPU's memory leaves (--gpu-memory-utilization).
+
+        Raises UsageError where it is no share, or nothing is left beside the weights.
+        """
+        if not 0 < share <= 1:
+            raise UsageError(f"--gpu-memory-utilization: {share:g} is not in (0, 1]", "See vllm serve --help.")
+        if not self.kv_blocks or not self.kv_token_bytes:
+            return self
+        more = (share - USUAL_SHARE) * self.memory_bytes / (self.kv_token_bytes * _PROFILED_BLOCK)
+        if self.kv_blocks + more < 1:
+            raise UsageError("No available memory for the cache blocks", "Raise --gpu-memory-utilization.")
+        return msgspec.structs.replace(self, kv_blocks=int(self.kv_blocks + more))
 
 
 @lru_cache(maxsize=8)

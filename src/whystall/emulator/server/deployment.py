@@ -270,7 +270,9 @@ class Deployment:
         options = self.serving.options
         blocks = self.replicas[0].engine.scheduler.pool.num_blocks
         tokens = blocks * options.block_size
-        return {
+        names = {"gpu_memory_utilization": "gpu_memory_utilization", "kv_cache_dtype": "cache_dtype"}
+        told = {label: str(self.serving.flags[flag]) for flag, label in names.items() if flag in self.serving.flags}
+        return told | {
             "model_name": self.serving.model_name,
             "num_gpu_blocks": str(blocks),
             "block_size": str(options.block_size),
