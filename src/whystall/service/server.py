@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Sequence
 
@@ -34,6 +35,8 @@ from .witness import Witness
 # Scrapes in a row without a page, over so many seconds: one or two are a network's hiccup, and a small server's restart
 # takes some seconds. Where one scrape in ten is lost by chance, three in a row come every hour or so, six once in months.
 LOST_AFTER, LOST_S, LOST_SURELY = 3, 25.0, 6
+# Where pages were lost lately, as many in a row are needed as come by chance once in so many scrapes (17 days of 15 s).
+LOST_BY_CHANCE = 1e-5
 
 _NO_PAGE, _NO_MORE = (
     Text("No page: {why}", "没有指标页面：{why}"),
@@ -290,4 +293,11 @@ class Server:
         return self._lost_since if self._is_lost() else None
 
     def _is_lost(self) -> bool:
-        return self._lost >= LOST_SURELY or (self._lost >= LOST_AFTER and self._lost_for >= LOST_S)
+        if self._lost >= LOST_SURELY:
+            return True
+        return self._lost >= LOST_AFTER and self._lost_for >= LOST_S and self._lost >= self._no_chance()
+
+    def _no_chance(self) -> float:
+        """How many scrapes in a row fail by chance hardly ever, by the share of them that failed alone or in pairs before."""
+        share = self.window.lost_singly(self._lost_since, LOST_AFTER)
+        return math.log(LOST_BY_CHANCE) / math.log(share) if share > 0 else LOST_AFTER

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
@@ -48,6 +49,14 @@ class Window:
     def fail(self, t: float, error: str) -> None:
         """Note a scrape that gave no page."""
         self.failed.append(FailedScrape(t, error))
+
+    def lost_singly(self, before: float, fewer: int) -> float:
+        """Share of the scrapes before a time that gave no page, those of ``fewer`` and more in a row left out."""
+        came = [(kept.t, 1) for kept in self.pages if kept.t < before]
+        lost = [(scrape.t, 0) for scrape in self.failed if scrape.t < before]
+        runs = [len(list(run)) for page, run in groupby(page for _, page in sorted(came + lost)) if not page]
+        singly = sum(run for run in runs if run < fewer)
+        return min(singly / (singly + len(came)), 0.5) if singly else 0.0
 
     def forget(self, before: float) -> None:
         """Let go of what is older than ``before`` (unix seconds)."""

@@ -59,6 +59,15 @@ def test_a_server_that_does_not_answer_is_one_incident():
     ]
 
 
+def test_where_pages_are_lost_all_the_time_three_in_a_row_are_chance():
+    lost = {60, 105, 180, 240, 255, 270, 330}  # of scrapes each 15 s; three in a row over 30 s
+    emulated = Emulated(interval_s=15.0)
+    emulated.run(400, lambda t: t not in lost)
+    assert told(emulated) == []
+    emulated.run(200, lambda t: t < 450)  # and ten in a row are none
+    assert [(what, kind) for what, kind, _ in told(emulated)] == [("opened", "unreachable")]
+
+
 def test_a_lost_scrape_is_no_incident():
     emulated = Emulated()
     assert emulated.run(400, lambda t: int(t) not in (200, 205, 300)) == []
