@@ -6,6 +6,8 @@ requests get their first token above the felt wait and above twice what most got
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -33,9 +35,11 @@ def late_first_tokens(state: EngineState) -> Bools:
     if not len(state.ttft.bounds):
         return flags
     seen, mean = around(state, _observed(state)), smooth_mean(state, state.ttft.sum, state.ttft.count)
-    for start, stop, bound in _Watch(state).stretches():
+    for start, stop, bound, usual in _Watch(state).stretches():
         late = around(state, late_counts(state, bound))
-        flags[start:stop] = ((mean > bound) | ((late > 0) & (late >= level("gain") * seen)))[start:stop]
+        # Late were some before, and the mean with them: the loss is of those that are late beyond.
+        grown = mean > max(bound, level("slow_factor") * usual.mean_s)
+        flags[start:stop] = (grown | ((late > 0) & (late >= (usual.late + level("gain")) * seen)))[start:stop]
         flags[_began(state, start, stop, bound) : start] = True
     return np.asarray(flags & state.valid, dtype=bool)
 
@@ -70,6 +74,13 @@ def _observed(state: EngineState) -> Floats:
     return np.asarray(np.nansum(state.ttft.counts, axis=1))
 
 
+class Before(NamedTuple):
+    """Of the usual intervals: the share of late first tokens, and the mean time to them."""
+
+    late: float
+    mean_s: float
+
+
 class _Watch:
     """Goes through the intervals once. Those that raise no suspicion are what is usual for the ones after them."""
 
@@ -79,11 +90,12 @@ class _Watch:
         self.usual: Bools = np.zeros(len(state.dt), dtype=bool)
         self.known = 0.0
         self.bound, self.share, self.clumped = float("nan"), 1.0, 1.0
+        self.before = Before(0.0, 0.0)
         self.late = np.zeros(len(state.dt))
 
-    def stretches(self) -> list[tuple[int, int, float]]:
-        """(first, last + 1, bound in seconds) of each stretch with surely more late first tokens than before it."""
-        found = []
+    def stretches(self) -> list[tuple[int, int, float, Before]]:
+        """(first, last + 1, bound in seconds, what was before) of each stretch with surely more late first tokens."""
+        found: list[tuple[int, int, float, Before]] = []
         score, best, since, peak = 0.0, 0.0, 0, 0
         for i in range(len(self.total)):
             score = max(0.0, score + self._nats(i))
@@ -92,11 +104,11 @@ class _Watch:
             if score > 0.0:
                 continue
             if best > level("late_nats"):
-                found.append((since, peak, self.bound))
+                found.append((since, peak, self.bound, self.before))
             else:
                 self._learn(since, i + 1)
             best, since = 0.0, i + 1
-        return [*found, (since, peak, self.bound)] if best > level("late_nats") else found
+        return [*found, (since, peak, self.bound, self.before)] if best > level("late_nats") else found
 
     def _nats(self, i: int) -> float:
         """What the requests of an interval say for a loss; 0 where none came or too little is known of the others."""
@@ -116,6 +128,7 @@ class _Watch:
         self.late = late_counts(self.state, self.bound)
         late = float(self.late[self.usual].sum())
         self.clumped = self._clumped((late + 2) / (seen + 4))
+        self.before = Before(late / seen, mean_of(self.state.ttft, self.usual))
         # Two more of either kind: a share seen among ten requests is no better known than that (Agresti and Coull).
         self.share = (late + 2 * self.clumped) / (seen + 4 * self.clumped)
 

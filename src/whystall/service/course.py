@@ -12,7 +12,9 @@ from whystall.model.text import Text
 
 # Looks that must agree. A look is some 12 s; whoever is woken for what passes in one stops listening.
 CONFIRM = 2
-CONFIRM_UNKNOWN = 4  # a loss without a cause that is named is more often a wave that passes
+CONFIRM_UNKNOWN = (
+    4  # a loss without a cause that is named is more often a wave that passes: twice the looks and seconds
+)
 # Seconds of the window in which somebody lost something. Two looks at one loss of ten seconds agree, and it is over before
 # anybody has read the page; who promised that there is none such gets the burn rate.
 LASTS_S = 30.0
@@ -109,18 +111,19 @@ class Course:
     def _maybe_open(self, look: Look, kind: IncidentKind | None) -> list[Happening]:
         self._suspected = look.at if self._pending == 0 else self._suspected
         self._pending = self._pending + 1 if kind else 0
-        if kind and self._pending >= _needed(look, kind) and (kind != "limit" or self._lasts(look)):
+        needed = _needed(look, kind) if kind else CONFIRM
+        if kind and self._pending >= needed and (kind != "limit" or self._lasts(look, LASTS_S * needed / CONFIRM)):
             return [self._open(look, kind)]
         return self._maybe_warn(look)
 
-    def _lasts(self, look: Look) -> bool:
+    def _lasts(self, look: Look, least_s: float) -> bool:
         """Whether the loss is no wave that passes: it is long enough, and went on or came again after it was suspected."""
         if look.full is None:
             return False
         impact, start = look.full.impact, look.full.window.start
         until = start + (impact.lost_until_s or 0.0)
         unseen = look.late_s + max(look.apart_s - USUAL_S, 0.0)
-        return (impact.lost_s or 0.0) - unseen >= LASTS_S and until > self._suspected
+        return (impact.lost_s or 0.0) - unseen >= least_s and until > self._suspected
 
     def _open(self, look: Look, kind: IncidentKind) -> Happening:
         self._pending = self._calm = self._other = self._warned = 0

@@ -56,6 +56,12 @@ def test_requests_that_are_late_together_are_one_chance() -> None:
     assert all(late_first_tokens(state(*waves(seed, 200, 0.1), (60, LATE)))[210:250].all() for seed in range(5))
 
 
+def test_who_is_always_late_is_no_loss_of_today() -> None:
+    some, more = [0.08] * 3 + [0.8], [0.08] * 6 + [0.8] * 4  # a quarter, and two fifths
+    assert not late_first_tokens(state((60, some), (120, more))).any()
+    assert late_first_tokens(state((60, some), (60, [0.08] + [0.8] * 9))).any()
+
+
 def test_too_few_before_to_know_what_is_usual() -> None:
     assert not late_first_tokens(state((1, FAST), (30, LATE))).any()
 

@@ -69,6 +69,13 @@ def test_two_scrapes_far_apart_do_not_make_a_loss_longer():
     assert see(at, msgspec.structs.replace(bad(60, seconds=LASTS_S + 10), apart_s=15.0)) == ["opened open"]
 
 
+def test_an_untold_loss_must_last_longer_too():
+    at = course()
+    untold = [Look(t, losing(UNTOLD, t, LASTS_S + 10), UNTOLD) for t in range(0, 60, 10)]
+    assert see(at, *untold) == []
+    assert see(at, Look(60, losing(UNTOLD, 60, 2 * LASTS_S), UNTOLD)) == ["opened open"]
+
+
 def test_a_relapse_while_it_is_open_is_the_same_incident():
     at = course()
     assert see(at, bad(0), bad(10), good(20), bad(30), good(40), bad(50)) == ["opened open"]
