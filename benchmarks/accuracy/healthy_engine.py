@@ -19,6 +19,7 @@ from whystall.emulator.server.meters import Meters
 from whystall.evidence.thresholds import level
 
 START = 1_790_000_000.0
+_BEFORE_S = 300.0  # with which the watch compares
 BIN_S = 5.0  # an incident stays for as long (evidence/thresholds.py, episode_min)
 # What goes on: nothing; a load that goes up and down; waves of some seconds' requests at once; new versions; a cache that
 # starts anew; lengths that shift by a fifth; a network that loses pages.
@@ -73,7 +74,7 @@ class HealthyEngine:
         self.serving = msgspec.structs.replace(plain, traffic=plan)
         self.deployment = Deployment(self.serving, start=START)
         bins = int(self.seconds / BIN_S) + 2
-        self.wait, self.arrived = np.zeros(bins), np.zeros(bins)
+        self.wait, self.first, self.arrived = (np.zeros(bins) for _ in range(3))
         self.late, self.tokens, self.alone, self.longest, self.halts = (np.zeros(bins) for _ in range(5))
         self.away = np.zeros(bins, dtype=bool)
         self.deployment.on_end = self._ended
@@ -129,6 +130,7 @@ class HealthyEngine:
         if request.scheduled == request.scheduled:
             place = min(int((request.arrival - START) / BIN_S), len(self.wait) - 1)
             self.wait[place] += request.scheduled - request.arrival
+            self.first[place] += request.first_token - request.arrival
             self.arrived[place] += 1
 
     def advance(self, t: float) -> None:
@@ -184,16 +186,32 @@ class HealthyEngine:
         return deployment.page().encode() if deployment.alive and deployment.now >= deployment.ready_at else b""
 
     def felt(self) -> np.ndarray:
-        """Bins in which users felt a loss (DESIGN.md, SLO): a mean wait over 200 ms; an ITL over 25 ms that would gain a
-        fifth without other people's prompts, or twice it; a gap of a second and more, or ``episode_tokens`` halts of
-        ``felt_gap``: what that many streams notice is felt, however many tokens came in time around it; no server at all.
+        """Bins in which users felt a loss (DESIGN.md, SLO).
+
+        A mean wait over 200 ms; first tokens that grew late; an ITL over 25 ms that would gain a fifth without other
+        people's prompts, or twice it; a gap of a second and more, or ``episode_tokens`` halts of ``felt_gap``: what that
+        many streams notice is felt, however many tokens came in time around it; no server at all.
         """
         with np.errstate(invalid="ignore", divide="ignore"):
             wait = np.where(self.arrived > 0, self.wait / self.arrived, 0.0)
             itl, alone = self.late / self.tokens, self.alone / self.tokens
         late = (itl > level("felt_itl")) & (itl * (1 - level("gain")) > alone)
         halted = (self.longest > 1.0) | (self.halts >= level("episode_tokens"))
-        return np.asarray((wait > level("felt_wait")) | np.nan_to_num(late) | halted | self.away)
+        return np.asarray((wait > level("felt_wait")) | self._grown() | np.nan_to_num(late) | halted | self.away)
+
+    def _grown(self) -> np.ndarray:
+        """Bins around which first tokens came late, as longer prompts or a lost cache make them: over ``late_min`` their
+        mean is above a felt wait and twice what it was in the five minutes before (the median of the bins)."""
+        near, before = round(level("late_min") / BIN_S), round(_BEFORE_S / BIN_S)
+        grown = np.zeros(len(self.first), dtype=bool)
+        for last in range(2 * near, len(self.first) + 1):
+            at, past = slice(last - near, last), slice(max(last - near - before, 0), last - near)
+            seen = self.arrived[past] > 0
+            if seen.sum() >= near and self.arrived[at].sum() >= level("baseline_requests"):
+                usual = float(np.median(self.first[past][seen] / self.arrived[past][seen]))
+                mean = self.first[at].sum() / self.arrived[at].sum()
+                grown[at] |= bool(mean > max(level("felt_wait"), level("slow_factor") * usual))
+        return grown
 
     def felt_seconds(self, felt: np.ndarray, start: float, stop: float) -> float:
         """Seconds of [``start``, ``stop``] that lie in felt bins."""
