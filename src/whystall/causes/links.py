@@ -55,6 +55,9 @@ REQUESTS_WAIT = Link(
     (Need("queue.delay"),),
 )
 
+# Who is set aside waits for as long as it takes, whatever the load: a wait that is just felt is its doing.
+ASIDE_IS_FELT = msgspec.structs.replace(REQUESTS_WAIT, needs=(Need("queue.delay", 0.0),))
+
 SET_ASIDE = Link(
     Text(
         "They are set aside, not short of capacity: {queue_deferred}",

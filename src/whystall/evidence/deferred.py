@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -11,6 +12,14 @@ from whystall.model.text import Text
 
 from .scene import Scene
 from .thresholds import level, ramp
+
+
+def _felt(scene: Scene, aside: float) -> float:
+    """Strength of the wait of those set aside by itself, by Little's law: beside a queue for capacity they are few of it."""
+    admitted = scene.rate(scene.state.first_tokens)
+    if not (aside > 0 and admitted > 0):
+        return -1.5
+    return ramp(math.log(aside / admitted), math.log(level("felt_wait")), math.log(1.0))
 
 
 def deferred(scene: Scene) -> Iterator[Evidence]:
@@ -25,11 +34,12 @@ def deferred(scene: Scene) -> Iterator[Evidence]:
         )
         if not aside > 0:
             text = Text("no request is set aside for something else than capacity", "没有请求因容量以外的原因被搁置")
-        strength = ramp(share, level("binds_share"), 2 * level("binds_share")) if waiting > 0 else -0.5
-        yield scene.evidence("queue.deferred", share, "ratio", strength, text.format(share=share))
-        # Of causes that are short of capacity only a wait for something else is a sign, not its absence.
-        if strength > 0:
-            yield scene.evidence("wait.aside", share, "ratio", strength, text.format(share=share))
+        mostly = ramp(share, level("binds_share"), 2 * level("binds_share")) if waiting > 0 else -0.5
+        strength, words = max(mostly, _felt(scene, aside)), text.format(share=share)
+        yield scene.evidence("queue.deferred", share, "ratio", strength, words)
+        # Of causes that are short of capacity only a queue that waits for something else is a sign, not its absence.
+        if mostly > 0:
+            yield scene.evidence("wait.aside", share, "ratio", mostly, words)
     lora = state.configuration.lora
     if lora is not None:
         text = Text("LoRA adapters are on", "已启用 LoRA 适配器") if lora else Text("LoRA is off", "未启用 LoRA")

@@ -183,7 +183,9 @@ def _front(scene: Scene) -> Iterator[Evidence]:
     seen = residual[np.isfinite(residual)]
     if not len(seen):
         return
-    value = max(float(np.median(seen)), 0.0)
+    # What comes and goes is measured while it is there: the median of that part, where it fills what is worth naming.
+    part = scene.focus.kinds.get("front", 0.0)
+    value = max(float(np.quantile(seen, 1 - part / 2 if part >= level("gain") else 0.5)), 0.0)
     text = Text(
         "{value} of the time to first token are neither queue, prefill nor the running step",
         "首 token 时间中有 {value} 既非排队、预填充，也非等待当前步",
