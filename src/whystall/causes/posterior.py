@@ -1,4 +1,4 @@
-"""Probabilities of sets of at most two causes: noisy-OR, explaining away, correlated evidence tempered (method.md 2.3)."""
+"""Probabilities of sets of at most three causes: noisy-OR, explaining away, correlated evidence tempered (method.md 2.3)."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def posterior(
     kinds: dict[str, float] | None = None,
     temperature: float = 1.0,
 ) -> Posterior:
-    """All sets of at most two of ``entries``, exact.
+    """All sets of at most two of ``entries``, and of three of the likeliest: a trigger, its limit and another one.
 
     The log weight of a set is that of its causes, with what both explain counted once, of the prior of its size, and of
     the kinds of loss: ``share x log P(kind | set)``, a noisy-OR over the causes that make the kind.

@@ -47,17 +47,18 @@ def paused(scene: Scene) -> Iterator[Evidence]:
     if found is None:
         return
     text = Text(
-        "{share:.0%} of the time lost between tokens lies in {times:one pause|# pauses} of over {long:span} that prompts "
-        "do not explain; the median gap is {median:~2} ms",
-        "token 间损失时间的 {share:.0%} 落在 {times:.0f} 次超过 {long:span}、提示无法解释的停顿中；"
-        "间隔中位数 {median:~2} 毫秒",
+        "{share:.0%} of the time lost between tokens lies in {times:one pause|# pauses} of over {long:span}{prompts}; the "
+        "median gap is {median:~2} ms",
+        "token 间损失时间的 {share:.0%} 落在 {times:.0f} 次超过 {long:span}{prompts}的停顿中；间隔中位数 {median:~2} 毫秒",
     )
+    known = scene.before.any()  # without a healthy past nobody knows what a step with prompts takes here
+    prompts = Text(" that prompts do not explain", "、提示无法解释") if known else Text("", "")
     none = Text(
         "every gap between tokens is longer: pauses of over {long:span} make {share:.0%} of the lost time",
         "每个 token 间隔都变长：超过 {long:span}的停顿只占损失时间的 {share:.0%}",
     )
     strength = ramp(found.share, level("pause_share") / 2, 1.5 * level("pause_share"))
     words = (text if strength > 0 else none).format(
-        share=found.share, times=found.times, long=found.long_s, median=1e3 * found.median_s
+        share=found.share, times=found.times, prompts=prompts, long=found.long_s, median=1e3 * found.median_s
     )
     yield scene.evidence("step.pauses", found.share, "ratio", strength, words)

@@ -13,6 +13,7 @@ from whystall.state.histograms import count_above, mean_of, quantile_of
 
 from .change import onset_of
 from .scene import Floats, Scene
+from .smoothing import SMOOTH_S, smooth_rate
 from .standstill import frozen_tokens, stalled
 from .thresholds import level, ramp
 
@@ -25,6 +26,7 @@ def workload(scene: Scene) -> Iterator[Evidence]:
     yield from _longer_prompts(scene)
     yield from _longer_outputs(scene)
     yield from _more_requests(scene)
+    yield from _crowd(scene)
     yield from _more_work_came(scene)
     yield from _surge(scene)
     yield from _prefix(scene)
@@ -69,6 +71,28 @@ def _more_requests(scene: Scene) -> Iterator[Evidence]:
     )
     # Arrivals of a closed loop come in waves, in which a change point would be chance: the incident's onset stands for it.
     yield from _shift(scene, "requests.more", before, scene.rate(arrived), text, scene.focus.onset)
+
+
+def _crowd(scene: Scene) -> Iterator[Evidence]:
+    """More requests than the front end takes: those that it holds are on no page, the client's file tells when they came.
+
+    By the ten seconds in which most were sent: of those that came later many had not ended when the file did.
+    """
+    state, view = scene.state, scene.state.client
+    if view is None or scene.focus.kinds.get("front", 0.0) < level("gain") or not scene.before.any():
+        return
+    before, rates = scene.rate(view.sent, scene.before), smooth_rate(state, view.sent)[scene.inside]
+    most = float(np.nanmax(rates, initial=0.0))
+    if not (before > 0 and most > 0):
+        return
+    # The most of many is high by chance: two standard errors of a Poisson count less.
+    times = most / before * max(1 - 2 / math.sqrt(most * SMOOTH_S), 0.0)
+    text = Text(
+        "{times:~2} times as many requests as before come to a front end that is behind",
+        "到达落后的前端的请求是此前的 {times:~2} 倍",
+    )
+    strength = ramp(math.log(max(times, 1e-9)), math.log(level("shift")) / 2, 1.5 * math.log(level("shift")))
+    yield scene.evidence("requests.crowd", times, "ratio", strength, text.format(times=times), "client")
 
 
 def _more_work_came(scene: Scene) -> Iterator[Evidence]:

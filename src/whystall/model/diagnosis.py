@@ -106,7 +106,7 @@ class Reproduced(msgspec.Struct, frozen=True):
 
 
 class Cause(msgspec.Struct, frozen=True):
-    """A cause found. ``probability`` is its marginal over sets of at most two causes.
+    """A cause found. ``probability`` is its marginal over sets of at most three causes.
 
     ``reproduced`` is None where it was not asked for, or the emulator cannot express the cause.
     """

@@ -36,7 +36,7 @@ CAUSE = CauseEntry(
         "prompts.victims": -3.0,  # the short ones would fit: they wait behind one giant
         "seats.full": -2.0,  # a full seat table explains the queue without blocks
         "queue.refused": -1.0,  # refused requests hold no blocks
-        "step.residual": -2.0,  # who is served more slowly holds blocks for longer: the same load had room before
+        "step.residual": -3.0,  # who is served more slowly holds blocks for longer: the same load had room before
     },
     links=(
         Link(

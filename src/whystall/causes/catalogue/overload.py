@@ -37,6 +37,7 @@ CAUSE = CauseEntry(
         "budget.full": -1.0,  # likewise
         "step.residual": -2.0,  # a slower server gets its queue from the same work
         "front.residual": -2.5,  # a front end that is full comes first
+        "requests.crowd": 6.0,  # unless it is full of more requests than it ever had
         "prefill.busy": -1.0,  # prefill capacity has its own name
         "prefix.lost": -2.0,  # the extra work has a cause
     },
@@ -56,6 +57,19 @@ CAUSE = CauseEntry(
         MORE_CAME,
     ),
     other_links=(
+        (
+            Link(
+                Text(
+                    "More come than the front end takes: {requests_crowd}",
+                    "到达的请求超过前端的处理能力：{requests_crowd}",
+                ),
+                (Need("requests.crowd"),),
+                rejects=Text(
+                    "a front end that became slower: the same requests were no burden before",
+                    "前端变慢：同样的请求此前并非负担",
+                ),
+            ),
+        ),
         (
             Link(
                 Text(
@@ -120,7 +134,7 @@ CAUSE = CauseEntry(
             ),
         ),
     ),
-    hurts_as=("queue", "itl"),
+    hurts_as=("queue", "itl", "front"),
     order=3,
     settled_by=("metrics",),
 )
