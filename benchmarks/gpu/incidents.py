@@ -94,7 +94,8 @@ SERVERS = {
 class Scenario:
     """A run: which server, the load's phases, what is done to the server when, and what is true of it.
 
-    ``limit`` is the limit that was planted, where the first answer may also be what set it off.
+    ``limit`` is the limit that was planted, where the first answer may also be what set it off. ``both`` are the right names
+    of each of two causes that came at the same time.
     """
 
     server: str
@@ -107,6 +108,7 @@ class Scenario:
     onset_s: float | None = 20.0
     limit: str = ""
     onset_tolerance_s: float | None = None
+    both: list[list[str]] = field(default_factory=list)
     acts: dict[int, Callable[[Run], Any]] = field(default_factory=dict)
 
 
@@ -432,7 +434,7 @@ def record(name: str, scenario: Scenario, server: Server, places: argparse.Names
         process.wait(timeout=10)
     keep(folder, log, url)
     truth = {"verdict": scenario.verdict, "causes": scenario.causes, "also": scenario.also, "onset_s": scenario.onset_s}
-    for key in ("either", "limit", "onset_tolerance_s"):
+    for key in ("either", "limit", "onset_tolerance_s", "both"):
         truth |= {key: getattr(scenario, key)} if getattr(scenario, key) else {}
     truth |= {"why": scenario.why, "load_start": begin, "phases": scenario.phases, "server": scenario.server}
     (places.out / "runs" / f"{name}.truth.json").write_text(json.dumps(truth, indent=1))
