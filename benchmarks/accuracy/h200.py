@@ -24,7 +24,7 @@ from recordings.transform import metrics_only, thinned  # noqa: E402
 from whystall.pipeline import diagnose  # noqa: E402
 from whystall.sources.files.recording import read_recording  # noqa: E402
 
-SETS = ("h200", "h200_blind", "h200_quiet")
+SETS = ("h200", "h200_blind", "h200_quiet", "h200_both")
 
 
 def answers(folder: Path, name: str, want: dict[str, Any]) -> dict[str, bool]:
@@ -35,7 +35,9 @@ def answers(folder: Path, name: str, want: dict[str, Any]) -> dict[str, bool]:
     page_want = want | want.get("metrics_only", {})
     print(f"{name:14}{'ok ' if right(seen, want) else '-  '} {said(seen)[:140]}")
     limit = {"names the planted limit": want["limit"] in [c.id for c in seen.causes]} if want.get("limit") else {}
-    return limit | {
+    three = {c.id for c in seen.causes[:3]}
+    both = {"both causes in the first three": all(three & set(each) for each in want["both"])} if want.get("both") else {}
+    return limit | both | {
         "all signals": right(seen, want),
         "its onset too": right(seen, want) and onset_right(seen, want),
         "metrics page alone, or unknown": right(page, page_want, also=True, unknown=True),
