@@ -27,7 +27,7 @@ CAUSE = CauseEntry(
     weights={
         "cpu.wanted": 4.0,  # work waits in a process that is not busy: it waits for a core
         "cpu.throttled": 5.0,  # the quota itself counts the pauses
-        "cpu.run_delay": 2.5,  # ready and not running is the definition
+        "cpu.run_delay": 4.0,  # ready and not running is the definition
         "cpu.pressure": 1.0,  # somebody waits for a core, if not we alone
         "cpu.crowded": 2.0,  # no core is free
         "step.host_gap": 0.7,  # the GPU waits, too
