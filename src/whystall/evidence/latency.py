@@ -18,7 +18,7 @@ from .saturation import prefill_share
 from .scene import Scene
 from .smoothing import runs
 from .standstill import near_standstill
-from .symptoms import stepping_ratio
+from .symptoms import quick, stepping_ratio
 from .thresholds import level, ramp
 from .wording import span
 
@@ -210,6 +210,8 @@ def _host_gap(scene: Scene) -> Iterator[Evidence]:
     )
     itl = mean_of(scene.state.itl, running)
     strength = _idle_strength(util, itl) if stepping > level("stepping") else -0.5
+    if itl <= quick(scene.state):
+        strength = min(strength, 0.0)  # tokens that come at once are no loss, however idle the GPU is
     yield scene.evidence(
         "step.host_gap", 1 - util, "ratio", strength, text.format(idle=1 - util, step=1e3 * step), "gpu"
     )

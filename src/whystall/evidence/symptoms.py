@@ -47,7 +47,8 @@ def symptoms(state: EngineState, slo: Slo | None = None, paced: Pace | None = No
     }
     # Tails are taken over some seconds around an interval: near another loss they speak of that one. Single slow steps
     # do not make first tokens late for long: what does is its own loss.
-    rest = ~near(state, np.logical_or.reduce([flags for kind, flags in found.items() if kind != "itl"]))
+    # And the way to the client has no part in what the server takes.
+    rest = ~near(state, np.logical_or.reduce([flags for kind, flags in found.items() if kind not in ("itl", "client")]))
     return found | {
         "ttft": _first_tokens_late(state, at.ttft_s) & rest,
         "e2e": _tail_above(state, state.e2e, at.e2e_s) & rest,
@@ -217,10 +218,10 @@ def host_gap(state: EngineState) -> Bools:
         return np.zeros(len(state.dt), dtype=bool)
     busy = (stepping_ratio(state) > level("stepping")) & (state.running_start > 0) & ~near_standstill(state)
     itl = smooth_mean(state, state.itl.sum, state.itl.count)
-    return _sustained(state, _positive(idle_lost(state.gpu.util_ratio, itl, _quick(state)) & busy))
+    return _sustained(state, _positive(idle_lost(state.gpu.util_ratio, itl, quick(state)) & busy))
 
 
-def _quick(state: EngineState) -> float:
+def quick(state: EngineState) -> float:
     """The ITL up to which an idle GPU is no loss; none where somebody took the CUDA graphs away, which can be undone."""
     return 0.0 if state.configuration.enforce_eager else level("quick_itl")
 
@@ -239,7 +240,7 @@ def _sustained(state: EngineState, gaps: Bools) -> Bools:
         if dt[gaps[part]].sum() < level("episode_min") or not tokens > 0:
             continue
         busy = float((util[seen] * dt[seen]).sum() / dt[seen].sum())
-        kept[part] = gaps[part] & idle_lost(busy, float(np.nansum(state.itl.sum[part]) / tokens), _quick(state))
+        kept[part] = gaps[part] & idle_lost(busy, float(np.nansum(state.itl.sum[part]) / tokens), quick(state))
     return kept
 
 

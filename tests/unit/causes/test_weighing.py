@@ -84,3 +84,10 @@ def test_a_trigger_stands_alone_where_one_of_its_open_limits_is_more_likely(weig
     else:
         assert found.verdict == "unknown"
         assert found.probability["t"] <= found.probability["a"]
+
+
+def test_what_is_lost_on_the_way_to_the_client_leaves_a_trigger_alone() -> None:
+    trigger = cause("t", "y.one", acts_through=("a",), alone_as=("ttft",), hurts_as=("ttft",))
+    far = cause("n", "x.one", hurts_as=("client",))
+    lost = seen(y_one=1.5, x_one=1.5)._replace(kinds={"ttft": 0.9, "client": 0.9})
+    assert set(weigh(lost, {"t": trigger, "n": far}).named) == {"t", "n"}

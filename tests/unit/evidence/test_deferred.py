@@ -29,3 +29,11 @@ def test_whether_adapters_are_on(flags: list[str], strength: float) -> None:
 
 def test_unknown_arguments_say_nothing_of_adapters() -> None:
     assert "config.lora" not in evidence_of({}, argv=[])
+
+
+@pytest.mark.parametrize(("aside", "felt"), [(0.05, True), (0.0005, False)])
+def test_those_set_aside_are_felt_beside_a_longer_queue_for_capacity(aside: float, felt: bool) -> None:
+    """Four of eighty that wait, at two admissions a second, wait for two seconds."""
+    found = evidence_of({"waiting": 80, "deferred": aside, "queue_s": 20.0, "rate": 2})
+    assert (found["queue.deferred"].strength > 0.3) == felt
+    assert "wait.aside" not in found  # the queue itself waits for capacity

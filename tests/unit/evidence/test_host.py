@@ -49,3 +49,10 @@ def test_a_loop_that_polls_for_a_busy_gpu_fills_its_core_too() -> None:
     assert polls.strength == 0
     assert "polls for a GPU that is busy 97%" in polls.text.en
     assert evidence_of({**SLOW, **host, "gpu": {"util": 0.4, "power": 300}})["engine.core"].strength > 1
+
+
+def test_a_front_end_in_time_does_not_excuse_a_process_that_the_kernel_keeps_waiting() -> None:
+    """The engine's process may be the one without a CPU: then nothing waits before it."""
+    calm = {"seconds": 30, "api_cores": 0.1, "host_busy": 0.1}
+    assert evidence_of({**calm, "run_delay": 0.0})["cpu.wanted"].strength < 0
+    assert evidence_of({**calm, "run_delay": 0.8})["cpu.wanted"].strength == 0

@@ -119,7 +119,7 @@ CAUSE = CauseEntry(
             ),
         ),
     ),
-    hurts_as=("front", "host_gap", "itl"),
+    hurts_as=("front", "host_gap", "itl", "client"),
     order=1,
     settled_by=("host",),
 )

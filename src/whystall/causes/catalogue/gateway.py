@@ -36,6 +36,7 @@ CAUSE = CauseEntry(
     role="limit",
     bias=-4.0,
     weights={
+        "cpu.run_delay": -3.0,  # a server without a CPU hands its tokens on late
         "client.gap": 2.5,  # the difference is what lies between
         "client.clumps": 4.0,  # tokens that come faster than they were made were held back
     },

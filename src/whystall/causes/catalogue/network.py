@@ -23,6 +23,7 @@ CAUSE = CauseEntry(
     role="limit",
     bias=-2.0,
     weights={
+        "cpu.run_delay": -3.0,  # a server without a CPU hands its tokens on late
         "client.gap": 4.0,  # the difference is what lies between
         "client.clumps": -5.0,  # a distance makes no clumps: a buffer hands tokens on in them
         "client.send_lag": -2.0,  # a client that is late itself explains it
