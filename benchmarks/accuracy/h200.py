@@ -36,13 +36,19 @@ def answers(folder: Path, name: str, want: dict[str, Any]) -> dict[str, bool]:
     print(f"{name:14}{'ok ' if right(seen, want) else '-  '} {said(seen)[:140]}")
     limit = {"names the planted limit": want["limit"] in [c.id for c in seen.causes]} if want.get("limit") else {}
     three = {c.id for c in seen.causes[:3]}
-    both = {"both causes in the first three": all(three & set(each) for each in want["both"])} if want.get("both") else {}
-    return limit | both | {
-        "all signals": right(seen, want),
-        "its onset too": right(seen, want) and onset_right(seen, want),
-        "metrics page alone, or unknown": right(page, page_want, also=True, unknown=True),
-        "a scrape in 5 s": right(diagnose(thinned(recording, 5)).diagnosis, want),
-    }
+    both = (
+        {"both causes in the first three": all(three & set(each) for each in want["both"])} if want.get("both") else {}
+    )
+    return (
+        limit
+        | both
+        | {
+            "all signals": right(seen, want),
+            "its onset too": right(seen, want) and onset_right(seen, want),
+            "metrics page alone, or unknown": right(page, page_want, also=True, unknown=True),
+            "a scrape in 5 s": right(diagnose(thinned(recording, 5)).diagnosis, want),
+        }
+    )
 
 
 def look(chosen: str, blind: str) -> None:

@@ -65,8 +65,9 @@ def _starved_api(scene: Scene) -> Iterator[Evidence]:
     felt = max(level("felt_wait"), 2 * step)
     slow = ramp(delay, felt / 2, felt)
     strength = min(slow, ramp(cores, level("core_full"), level("core_full") - 0.2))
+    # Where the kernel counts that some process of the server waits for a core, it need not be this one.
     if scene.state.host is not None and scene.mean(scene.state.host.run_delay_ratio) > level("run_delay"):
-        strength = max(strength, 0.0)  # the kernel counts that some process of the server waits: it need not be this one
+        strength = max(strength, 0.0)
     yield scene.evidence("cpu.wanted", cores, "cores", strength, text.format(delay=span(delay), cores=cores))
 
 

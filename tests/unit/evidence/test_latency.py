@@ -24,7 +24,9 @@ def test_the_front_end_is_what_is_left_of_ttft() -> None:
 
 
 def test_an_idle_gpu_under_steps_is_the_hosts_doing() -> None:
-    assert evidence_of({"seconds": 30, "gpu": {"util": 0.15}})["step.host_gap"].strength >= 1
+    idle = {"seconds": 30, "gpu": {"util": 0.15}}
+    assert evidence_of({**idle, "itl_ms": 15})["step.host_gap"].strength >= 1
+    assert evidence_of({**idle, "itl_ms": 3})["step.host_gap"].strength == 0  # tokens that come at once are no loss
     assert evidence_of({"seconds": 30, "gpu": {"util": 0.98}})["step.host_gap"].strength < 0
     assert "step.host_gap" not in evidence_of({"seconds": 30})
 
