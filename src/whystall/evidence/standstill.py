@@ -15,6 +15,7 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 
+_EXPECTED = 20.0  # requests
 # Lines of the log that say so (vllm.md 2, hang).
 _WAITS = ("shm_stall", "rpc_timeout", "nccl_timeout")
 
@@ -44,12 +45,17 @@ def _hung_unseen(state: EngineState) -> Bools:
     """The silence at the window's end in which a process that waits for another one says so in the log.
 
     An engine that hangs while nobody is inside takes up no request that comes: its gauges stay at zero as on an idle one.
+    So many would have come at the rate of before that chance is no reason for none.
     """
     silent = np.zeros(len(state.dt), dtype=bool)
     active = np.flatnonzero((state.steps > 0) | (state.generation_tokens > 0) | (state.first_tokens > 0))
     told = [e.t - state.start for e in state.events if e.id in _WAITS and e.t is not None]
-    if len(active) and any(t - state.t_end[active[-1]] >= level("hang_min") for t in told):
-        silent[active[-1] + 1 :] = True
+    if not len(active) or not any(t - state.t_end[active[-1]] >= level("hang_min") for t in told):
+        return silent
+    last = int(active[-1]) + 1
+    rate = float(np.nansum(state.first_tokens[:last])) / float(state.dt[:last].sum())
+    if rate * float(state.dt[last:].sum()) >= _EXPECTED:
+        silent[last:] = True
     return silent
 
 

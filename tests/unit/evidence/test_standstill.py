@@ -56,3 +56,8 @@ def test_an_engine_that_hangs_while_idle_is_told_by_a_process_that_waits_for_it(
 )
 def test_a_line_before_which_or_after_which_the_engine_works_is_no_hang(phases: tuple, said_s: float) -> None:
     assert not stalled(scene_of(*phases, log=[(said_s, WAITS)]).state).any()
+
+
+def test_a_line_after_few_requests_is_no_hang() -> None:
+    """One in ten seconds came before: that none comes in the next minute is no wonder."""
+    assert not stalled(scene_of({"rate": 0.1}, IDLE, log=[(65, WAITS)]).state).any()
