@@ -1,5 +1,7 @@
 from pathlib import Path
 
+import msgspec
+import numpy as np
 import pytest
 
 from scenes import ARGV, evidence_of, scene_of
@@ -9,9 +11,12 @@ from whystall.emulator.server.faults.scene import healthy_serving
 from whystall.emulator.server.recorder import record_run
 from whystall.evidence.scene import Scene
 from whystall.evidence.workload import arrivals, workload
+from whystall.model.engine_state import ClientState
+from whystall.model.recording import ClientColumns
 from whystall.pipeline import states_of
 from whystall.sources.files.recording import read_recording
 
+NO_ROWS = ClientColumns(*[np.zeros(0)] * 10, error=())
 HURT = {"seconds": 40, "waiting": 40, "queue_s": 8}
 
 
@@ -102,3 +107,19 @@ def test_who_came_during_a_standstill_is_no_burst(tmp_path: Path, fault: str, bu
     found = {each.id: each for each in workload(Scene(states_of(read_recording(tmp_path))[0]))}["arrivals.bursty"]
     assert (found.strength >= 1) == bursty
     assert (found.strength < 0.3) == (not bursty)
+
+
+@pytest.mark.parametrize(("sent", "crowd"), [(12.0, True), (2.0, False)])
+def test_more_sent_than_a_slow_front_end_takes_is_a_crowd(sent: float, crowd: bool) -> None:
+    """The engine takes in two a second before and after; the client's file tells that six times as many were sent."""
+    scene = scene_of({"seconds": 40, "rate": 2}, {"seconds": 40, "rate": 2, "front_s": 3.0})
+    state = scene.state
+    view = ClientState(NO_ROWS, np.where(state.t_start < 40, 2.0, sent), *[state.dt * 0] * 3, 0.0, 8.0)
+    scene.state = msgspec.structs.replace(state, client=view)
+    found = {evidence.id: evidence for evidence in workload(scene)}["requests.crowd"]
+    assert (found.strength >= 1.0) == crowd
+    assert (found.value or 0.0) > 3.0 or not crowd
+
+
+def test_without_a_client_s_file_nobody_knows_of_a_crowd() -> None:
+    assert "requests.crowd" not in evidence_of({"seconds": 40}, {"seconds": 40, "front_s": 3.0})
