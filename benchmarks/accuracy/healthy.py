@@ -235,7 +235,8 @@ def main() -> None:
     if asked.out:
         asked.out.write_text("".join(json.dumps(row) + "\n" for row in rows))
     git = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
-    line = {"commit": git.stdout.strip(), "time": int(time.time()), "seed": seed, "engines": len(rows),
+    line = {"commit": git.stdout.strip(), "time": int(time.time()), "seed": seed, "command": " ".join(sys.argv[1:]),
+            "engines": len(rows),
             "emulated_hours": sum(row["hours"] for row in rows), "arms": found}  # fmt: skip
     if not asked.dry:
         with RESULTS.open("a", encoding="utf-8") as file:

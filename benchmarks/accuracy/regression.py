@@ -81,7 +81,8 @@ def main() -> None:
     }
     print(figures)
     git = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
-    line = {"commit": git.stdout.strip(), "time": int(time.time()), "seed": seed, "by": asked.by,
+    line = {"commit": git.stdout.strip(), "time": int(time.time()), "seed": seed, "command": " ".join(sys.argv[1:]),
+            "by": asked.by,
             "interval_s": asked.interval, **figures}  # fmt: skip
     if not asked.dry:
         with RESULTS.open("a", encoding="utf-8") as file:

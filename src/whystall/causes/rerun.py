@@ -15,8 +15,9 @@ from whystall.emulator.engine.figures import RunFigures, figures_of
 from whystall.emulator.engine.options import EngineOptions
 from whystall.emulator.engine.profile import StepProfile
 from whystall.emulator.engine.workload import Arrival, LengthClass, Load, Phase
+from whystall.evidence.thresholds import level
 from whystall.model.engine_state import EngineState
-from whystall.state.arrivals import Kind
+from whystall.state.arrivals import Kind, arrival_of
 from whystall.state.demand import Demand
 
 LOAD = frozenset(("arrivals", "prompts", "outputs", "sharing"))
@@ -29,7 +30,6 @@ _KINDS = 200  # requests of a closed loop's mix
 Floats = NDArray[np.float64]
 _Played = tuple[Phase | list[Arrival], float]
 _FEW = 0.25  # of the requests
-_GIANT = 8.0  # median prompts: evidence/thresholds.py
 
 
 class Bench:
@@ -173,7 +173,7 @@ def _mixed(bench: Bench, spoilt: frozenset[str], seconds: float) -> _Played:
         times = _at_rate(times, bench.healthy.rate, seconds)
     if "even" in spoilt:
         times = [float(t) for t in np.linspace(0.0, seconds, len(times), endpoint=False)]
-    return [_arrival(t, kinds[n % len(kinds)]) for n, t in enumerate(times)], seconds
+    return [arrival_of(t, kinds[n % len(kinds)]) for n, t in enumerate(times)], seconds
 
 
 def _times(source: Demand, seconds: float) -> list[float]:
@@ -209,17 +209,13 @@ def _kind(bench: Bench, spoilt: frozenset[str], n: int) -> Kind:
 def _giants(healthy: Demand, incident: Demand) -> frozenset[int]:
     """The prompts that are many times the usual one, where they are few: where all are long, none stands before others."""
     usual = float(np.median([kind.prompt for kind in healthy.kinds]))
-    giants = [kind.prompt for kind in incident.kinds if kind.prompt >= _GIANT * usual]
+    giants = [kind.prompt for kind in incident.kinds if kind.prompt >= level("giant") * usual]
     return frozenset(giants) if len(giants) <= _FEW * len(incident.kinds) else frozenset()
 
 
 def _sharing(kinds: tuple[Kind, ...]) -> float:
     """Share of the prompt tokens that others have too."""
     return sum(kind.shared for kind in kinds) / max(sum(kind.prompt for kind in kinds), 1)
-
-
-def _arrival(t: float, kind: Kind) -> Arrival:
-    return Arrival(t, kind.prompt, kind.output, prefix="shared" if kind.shared else "", prefix_tokens=kind.shared)
 
 
 def _play(engine: Engine, load: Load, what: _Played) -> None:

@@ -102,7 +102,7 @@ def _kv(scene: Scene) -> Iterator[Evidence]:
 def _weight_of_waits(scene: Scene) -> float:
     """How much a limit on admission can explain of what hurts: it costs nobody anything while nobody waits for it.
 
-    What binds for less than a fifth of the incident can end less than a fifth of the loss.
+    What binds for less than a fifth of the incident can end less than a fifth of the loss: half weight there, full at twice.
     """
     if not scene.focus.hurts:
         return 1.5

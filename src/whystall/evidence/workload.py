@@ -11,6 +11,7 @@ from whystall.model.diagnosis import Evidence, Onset
 from whystall.model.text import Text
 from whystall.state.histograms import count_above, mean_of, quantile_of
 
+from . import figures
 from .change import onset_of
 from .scene import Floats, Scene
 from .smoothing import SMOOTH_S, smooth_rate
@@ -145,10 +146,8 @@ def _surge(scene: Scene) -> Iterator[Evidence]:
 
 
 def arrivals(scene: Scene) -> Floats:
-    """Requests that arrived in each interval: those finished plus the change of running and waiting."""
-    state = scene.state
-    held = (state.running_end + state.waiting_end) - (state.running_start + state.waiting_start)
-    return np.maximum(state.finished + held, 0.0)
+    """Requests that arrived in each interval, by the page."""
+    return figures.arrivals(scene.state)
 
 
 def _shift(

@@ -118,7 +118,7 @@ def _segments(
         arrivals: list[Arrival] = []
         for i in range(first, last) if not clients else ():
             moments = sorted(rng.uniform(times[i], times[i + 1]) for _ in range(came[i]))
-            arrivals += [_arrival(t, own[len(arrivals) + k]) for k, t in enumerate(moments)]
+            arrivals += [arrival_of(t, own[len(arrivals) + k]) for k, t in enumerate(moments)]
         if refused[first:last].any() and not clients:
             arrivals = sorted([*arrivals, *_refused(times, refused, first, last, own or recent, rng)], key=_moment)
         if last in sizes and arrivals:
@@ -134,7 +134,7 @@ def _refused(
     times: Floats, refused: NDArray[np.int64], first: int, last: int, like: list[Kind], rng: random.Random
 ) -> list[Arrival]:
     return [
-        _arrival(rng.uniform(times[i], times[i + 1]), rng.choice(like))
+        arrival_of(rng.uniform(times[i], times[i + 1]), rng.choice(like))
         for i in range(first, last)
         for _ in range(refused[i])
     ]
@@ -144,7 +144,8 @@ def _moment(arrival: Arrival) -> float:
     return arrival.t
 
 
-def _arrival(t: float, kind: Kind) -> Arrival:
+def arrival_of(t: float, kind: Kind) -> Arrival:
+    """A request of these lengths that comes at second ``t``; all that share a prefix share the same one."""
     prefix = "shared" if kind.shared else ""
     return Arrival(t, kind.prompt, kind.output, prefix=prefix, prefix_tokens=kind.shared)
 
