@@ -76,11 +76,14 @@ def _compared(seen: Seen, entries: dict[str, CauseEntry]) -> dict[str, CauseEntr
 
 
 def _alone(seen: Seen, entries: dict[str, CauseEntry]) -> dict[str, CauseEntry]:
-    """Where all that was lost is what a change of the workload makes by itself, it needs no limit to make it."""
+    """Where all that was lost is what a change of the workload makes by itself, no limit has to be there for it."""
     # What is lost on the way to the client is no limit's of the server.
     lost = {kind for kind, share in seen.kinds.items() if share >= KIND_SHARE and kind != "client"}
     freed = {name: e for name, e in entries.items() if e.acts_through and lost and lost <= set(e.alone_as)}
-    return entries | {name: msgspec.structs.replace(e, acts_through=()) for name, e in freed.items()}
+    return entries | {
+        name: msgspec.structs.replace(e, acts_through=(), hurts_as=(*e.hurts_as, *e.alone_as))
+        for name, e in freed.items()
+    }
 
 
 def standing(seen: Seen, entries: dict[str, CauseEntry]) -> dict[str, Chain]:

@@ -9,10 +9,11 @@ import numpy as np
 
 from whystall.model.diagnosis import Evidence
 from whystall.model.text import Text
-from whystall.state.histograms import mean_of
+from whystall.state.histograms import mean_of, quantile_of
 
+from .bounds import bounds
+from .client_gap import client_gap, sure_gap
 from .scene import Scene
-from .symptoms import client_gap
 from .thresholds import level, ramp
 from .wording import span
 
@@ -49,8 +50,10 @@ def _errors(scene: Scene) -> Iterator[Evidence]:
 
 def _gap(scene: Scene) -> Iterator[Evidence]:
     """Client TTFT less server TTFT, of the requests of the incident: network, proxy and the client itself."""
-    gaps = client_gap(scene.state)
-    gap, theirs = scene.mean(gaps), mean_of(scene.state.ttft, scene.inside)
+    # What comes and goes is measured while it is there, where it fills what is worth naming.
+    late = scene.inside & (client_gap(scene.state) > bounds(scene.slo).wait_s)
+    at = late if scene.focus.kinds.get("client", 0.0) >= level("gain") else scene.inside
+    (gap, sure), theirs = sure_gap(scene.state, at), mean_of(scene.state.ttft, at)
     if not (math.isfinite(gap) and math.isfinite(theirs)):
         return
     text = Text(
@@ -59,17 +62,24 @@ def _gap(scene: Scene) -> Iterator[Evidence]:
     )
     # Requests that were still open are in the server's histogram only, so the client's mean may be the lower one.
     side = Text("above", "高") if gap > 0 else Text("below", "低")
-    # Against what the server took before its queue grew: the way to it does not get shorter by the wait.
-    before = mean_of(scene.state.ttft, scene.before) if scene.before.any() else math.nan
-    against = min(theirs, before + 0.1 * theirs) if math.isfinite(before) else theirs
-    strength = ramp(gap / max(against, 1e-3), 0.2, 1.0) if gap > level("felt_wait") / 2 else -0.5
+    strength = (
+        ramp(sure / max(_beside_its_queue(scene, theirs), 1e-3), 0.2, 1.0) if sure > level("felt_wait") / 2 else -0.5
+    )
     words = text.format(gap=span(abs(gap)), side=side, theirs=span(theirs))
     yield scene.evidence("client.gap", gap, "s", strength, words, "client")
+
+
+def _beside_its_queue(scene: Scene, theirs: float) -> float:
+    """What a first token takes the server beside its queue, or took before: the way to it gets no shorter by the wait."""
+    queued, past = mean_of(scene.state.queue, scene.inside), mean_of(scene.state.ttft, scene.before)
+    return float(np.fmin.reduce([theirs, theirs - queued, past if scene.before.any() else math.nan]))
 
 
 def _stream(scene: Scene) -> Iterator[Evidence]:
     """Client ITL against the engine's: a proxy that buffers hands tokens on in clumps, faster than they were made.
 
+    Median against median, by the lower edge of its bucket: a few long gaps, as other people's prompts make, raise the
+    server's mean far above what most tokens take, and so do no clumps.
     An even spacing says little against a buffer (it may hold only the first piece), so it speaks against weakly.
     """
     view = scene.state.client
@@ -78,13 +88,14 @@ def _stream(scene: Scene) -> Iterator[Evidence]:
     at = np.searchsorted(scene.state.t_end, came)
     inside = (at < len(scene.state.dt)) & scene.inside[np.minimum(at, len(scene.state.dt) - 1)]
     mine = view.rows.itl_p50_s[inside & np.isfinite(view.rows.itl_p50_s)]
-    theirs = mean_of(scene.state.itl, scene.inside)
+    middle, low, _ = quantile_of(scene.state.itl, 0.5, scene.inside)
+    theirs = float(np.fmin(mean_of(scene.state.itl, scene.inside), low or middle))
     if len(mine) < 10 or not theirs > 0:
         return
     times = float(np.median(mine)) / theirs
     text = Text(
-        "the client's median ITL is {times:.2f} times the server's mean",
-        "客户端 ITL 中位数是服务器平均值的 {times:.2f} 倍",
+        "the client's median ITL is {times:.2f} times what half of the server's tokens take at least",
+        "客户端 ITL 中位数是服务器半数 token 间隔下限的 {times:.2f} 倍",
     )
     strength = max(-0.5, ramp(times, 0.6, 0.3))
     yield scene.evidence("client.clumps", times, "ratio", strength, text.format(times=times), "client")

@@ -10,6 +10,7 @@ from whystall.model.slo import Slo
 from whystall.state.histograms import means, quantile_of
 
 from .bounds import bounds
+from .client_gap import client_gap
 from .first_tokens import late_first_tokens
 from .front_end import front_residual
 from .pace import Pace, late_by_pace
@@ -74,31 +75,6 @@ def contrasted(state: EngineState) -> Bools:
 def _late_at_the_client(state: EngineState, wait_s: float) -> Bools:
     """Intervals around which the client gets first tokens well after the server sent them."""
     return _positive(client_gap(state) > wait_s)
-
-
-def client_gap(state: EngineState) -> Floats:
-    """Seconds by which the client's mean TTFT exceeds the server's, by interval; NaN where too few are to be compared.
-
-    Both speak of the requests whose first token came around the interval: the client's rows are placed by when that token
-    reached it, not by when they were sent. A client that saw under half of them speaks of a part of the traffic only. A
-    client of several engines behind one page sees the mean over all of them.
-    """
-    view = state.client
-    if view is None or not len(state.dt):
-        return np.full(len(state.dt), np.nan)
-    edges = np.concatenate((state.t_start[:1], state.t_end)) + state.start
-    came = view.rows.sent + view.rows.ttft_s
-    inside = (came >= edges[0]) & (came <= edges[-1])
-    count, _ = np.histogram(came[inside], edges)
-    total, _ = np.histogram(came[inside], edges, weights=view.rows.ttft_s[inside])
-    server_sum, server_count = state.ttft.sum, state.ttft.count
-    for peer in state.peers:
-        server_sum = server_sum + np.nan_to_num(peer.ttft_sum)
-        server_count = server_count + np.nan_to_num(peer.ttft_count)
-    seen, theirs = around(state, count.astype(float)), around(state, server_count)
-    comparable = (seen >= level("front_requests")) & (theirs >= level("front_requests")) & (seen >= theirs / 2)
-    gap = smooth_mean(state, total, count.astype(float)) - smooth_mean(state, server_sum, server_count)
-    return np.where(comparable, gap, np.nan)
 
 
 def _queue(state: EngineState, bound: float) -> Bools:

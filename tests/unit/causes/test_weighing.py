@@ -91,3 +91,15 @@ def test_what_is_lost_on_the_way_to_the_client_leaves_a_trigger_alone() -> None:
     far = cause("n", "x.one", hurts_as=("client",))
     lost = seen(y_one=1.5, x_one=1.5)._replace(kinds={"ttft": 0.9, "client": 0.9})
     assert set(weigh(lost, {"t": trigger, "n": far}).named) == {"t", "n"}
+
+
+def test_a_trigger_that_is_left_alone_is_what_makes_the_late_first_tokens() -> None:
+    """Beside a slow way to the client the server's own late first tokens want a cause: the way makes none."""
+    way, trigger = (
+        cause("w", "x.one", hurts_as=("client",)),
+        cause("t", "y.one", acts_through=("a",), hurts_as=("queue",)),
+    )
+    entries = {"w": way, "t": msgspec.structs.replace(trigger, alone_as=("ttft",)), "a": cause("a", "z.one")}
+    found = seen(x_one=1.5, y_one=1.2)._replace(kinds={"client": 1.0, "ttft": 1.0})
+    unsaid = entries | {"t": msgspec.structs.replace(trigger, acts_through=(), hurts_as=("itl", "queue"))}
+    assert weigh(found, entries).probability["t"] > weigh(found, unsaid).probability["t"] + 0.1

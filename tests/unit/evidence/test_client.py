@@ -2,7 +2,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from scenes import scene_of
+from scenes import evidence_of, scene_of
 from whystall.evidence.client import client
 from whystall.model.diagnosis import Evidence
 from whystall.model.engine_state import ClientState
@@ -45,3 +45,18 @@ def test_without_a_client_there_is_none() -> None:
 
 def test_a_client_that_saw_a_part_of_the_traffic_is_not_compared() -> None:
     assert "client.gap" not in seen(ttft_s=0.9, requests=20)
+
+
+def test_long_steps_of_others_make_no_clumps() -> None:
+    """Most tokens come every 15 ms, and one in ten after a long prompt's step: the client's median is the server's own."""
+    slow = {"slow_tokens": [0.1, 600.0], "seconds": 40}
+    even = evidence_of({**slow, "itl_ms": 15, "client": {"gap_s": 0.5, "itl": 1.0}})
+    held = evidence_of({**slow, "itl_ms": 15, "client": {"gap_s": 0.5, "itl": 0.1}})
+    assert even["client.clumps"].strength < 0.0 < held["client.clumps"].strength
+
+
+def test_the_way_gets_no_shorter_by_a_queue() -> None:
+    """400 ms on the way are felt beside a wait of two seconds that the server's TTFT holds."""
+    way = {"gap_s": 0.4, "itl": 1.0}
+    queued = evidence_of({"seconds": 40, "waiting": 8, "queue_s": 2.0, "front_s": 0.0, "client": way})
+    assert queued["client.gap"].strength >= 0.3
