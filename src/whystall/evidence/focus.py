@@ -33,6 +33,8 @@ _WEIGHTS = {
     "contrast": 0.5,
     "away": 2.0,
 }
+# What a load that comes in waves makes by itself, and what goes when it does.
+_OF_LOAD = frozenset({"queue", "itl", "ttft", "e2e"})
 _NEXT_S = 10.0  # of pages beside a time without any
 _WEIGHTS |= {"ttft": 1.0, "e2e": 1.0}  # promises broken otherwise
 
@@ -42,7 +44,8 @@ class Focus(msgspec.Struct, frozen=True):
 
     ``onset`` is None when it was there from the start or nothing hurts; ``kinds`` maps each kind of loss to its share of
     the incident's time. ``passing``: the kinds that were seen where nothing hurts, for losses too short to count.
-    ``lost``: the flagged intervals of every episode, not of the worst one alone.
+    ``lost``: the flagged intervals of every episode, not of the worst one alone; ``broken``: those of them with a loss that
+    no load makes by itself.
     """
 
     inside: Bools
@@ -51,6 +54,7 @@ class Focus(msgspec.Struct, frozen=True):
     onset: Onset | None
     kinds: dict[str, float]
     lost: Bools
+    broken: Bools
     passing: frozenset[str] = frozenset()
 
 
@@ -67,22 +71,20 @@ def focus(state: EngineState, slo: Slo | None = None, paced: Pace | None = None)
         return _unanswered(state, beyond, flags)
     if best is None:
         passing = frozenset(kind for kind, flag in flags.items() if flag.any())
-        return Focus(np.ones(m, dtype=bool), np.zeros(m, dtype=bool), False, None, {}, np.zeros(m, dtype=bool), passing)
+        none = np.zeros(m, dtype=bool)
+        return Focus(np.ones(m, dtype=bool), none, False, None, {}, none, none, passing)
     start, stop, _ = best
     inside = _around_gap(state, start, stop)
     before = _past(state, start, flags)
     seconds = state.dt[inside].sum()
     kinds = {kind: float(state.dt[flag & inside].sum() / seconds) for kind, flag in flags.items()}
     onset = _onset(state, start) if before.any() else None
-    return Focus(inside, before, True, onset, kinds, _lost(flags, [best, *episodes]))
-
-
-def _lost(flags: dict[str, Bools], episodes: list[tuple[int, int, float]]) -> Bools:
-    """The flagged intervals of the episodes."""
-    within = np.zeros(len(flags["stall"]), dtype=bool)
-    for start, stop, _ in episodes:
-        within[start:stop] = True
-    return np.asarray(within & np.logical_or.reduce(list(flags.values())), dtype=bool)
+    within = np.zeros(m, dtype=bool)
+    for first, last, _ in (best, *episodes):
+        within[first:last] = True
+    broken = np.logical_or.reduce([flag for kind, flag in flags.items() if kind not in _OF_LOAD])
+    lost = np.logical_or.reduce(list(flags.values()))
+    return Focus(inside, before, True, onset, kinds, within & lost, within & broken)
 
 
 def _around_gap(state: EngineState, start: int, stop: int) -> Bools:
@@ -114,7 +116,7 @@ def _unanswered(state: EngineState, away: Silence, flags: dict[str, Bools]) -> F
     near = state.t_end > state.seconds - _NEXT_S if away.where == "end" else state.t_start < _NEXT_S
     before = _past(state, int(near.argmax()), flags)
     at_end = Onset(state.seconds, float(state.t_start[-1]), state.seconds)
-    return Focus(near, before, True, at_end if away.where == "end" else None, {"away": 1.0}, near)
+    return Focus(near, before, True, at_end if away.where == "end" else None, {"away": 1.0}, near, near)
 
 
 def _hang(state: EngineState, stall: Bools) -> tuple[int, int, float] | None:
@@ -152,17 +154,19 @@ def _with_aftermath(stalls: list[tuple[int, int]], rest: list[tuple[int, int]]) 
 def _lasts(
     state: EngineState, flags: dict[str, Bools], slo: Slo | None, paced: Pace | None, start: int, stop: int
 ) -> bool:
-    """A stall counts from its own least length on, the rest by its flagged time; shorter losses count when they recur."""
+    """A stall counts from its own least length on, the rest by its flagged time; shorter losses count when they recur.
+
+    Late tokens count where they are a loss on the whole: else what makes the episode is what else was lost in it.
+    """
     if flags["stall"][start:stop].any():
         return True
-    anything = np.logical_or.reduce([flag[start:stop] for flag in flags.values()])
-    others = any(flag[start:stop].any() for kind, flag in flags.items() if kind != "itl")
+    counted = np.logical_or.reduce([flag[start:stop] for kind, flag in flags.items() if kind != "itl"])
     paced_late = late_by_pace(state, paced, bounds(slo).itl_s)[start:stop]
     slowed = state.dt[start:stop][paced_late].sum() >= level("episode_min")
-    if not (others or slowed or bounds(slo).itl_promised or _slow_on_the_whole(state, paced, start, stop)):
-        return False
-    flagged, span = state.dt[start:stop][anything].sum(), state.dt[start:stop].sum()
-    recurs = len(runs(anything)) >= 2 and flagged >= level("gain") * span and flagged >= level("stall_min")
+    if slowed or bounds(slo).itl_promised or _slow_on_the_whole(state, paced, start, stop):
+        counted = counted | flags["itl"][start:stop]
+    flagged, span = state.dt[start:stop][counted].sum(), state.dt[start:stop].sum()
+    recurs = len(runs(counted)) >= 2 and flagged >= level("gain") * span and flagged >= level("stall_min")
     return bool(flagged >= level("episode_min") or recurs)
 
 
@@ -170,12 +174,15 @@ def _slow_on_the_whole(state: EngineState, paced: Pace | None, start: int, stop:
     """Late tokens alone are an episode when they are felt and the usual ITL would gain a fifth of the time.
 
     And so it is over ``late_min`` at least: the worst seconds of a minute are late on any server that computes prompts.
+    Where they are over before the window is, over ``late_share`` of it: prompts that came in a bunch are no state.
     """
     paused = _pauses(state, start, stop) >= level("episode_tokens")
     if not _slow_over(state, paced, (start, stop), paused):
         return False
     # A pause is felt by itself, however many tokens came in time around it.
-    return paused or _slow_over(state, paced, _at_least(state, start, stop, level("late_min")), paused)
+    over = state.t_end[-1] - state.t_end[stop - 1] > level("episode_gap")
+    least = max(level("late_min"), level("late_share") * float(state.dt.sum()) if over else 0.0)
+    return paused or _slow_over(state, paced, _at_least(state, start, stop, least), paused)
 
 
 def _slow_over(state: EngineState, paced: Pace | None, stretch: tuple[int, int], paused: bool) -> bool:

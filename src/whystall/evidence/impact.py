@@ -10,6 +10,7 @@ from whystall.model.diagnosis import Impact
 from whystall.state.histograms import count_above, count_of, mean_of, quantile_of
 
 from .scene import Scene
+from .smoothing import runs
 from .thresholds import level
 
 
@@ -29,9 +30,22 @@ def impact(scene: Scene) -> Impact:
         rejected_per_s=_seen(scene.rate(state.rejections)),
         requests_affected_ratio=_affected(scene, finished),
         window_s=scene.seconds,
-        lost_s=float(state.dt[scene.focus.lost].sum()),
+        lost_s=_surely_lost(scene),
         lost_until_s=float(state.t_end[scene.focus.lost][-1]) if scene.focus.lost.any() else None,
     )
+
+
+def _surely_lost(scene: Scene) -> float:
+    """Seconds lost since the incident began, and before it those that no load loses by itself.
+
+    A loss of ``episode_min`` on either side of a scrape is late in both intervals, however long they are: of each run of
+    intervals longer than that, one is sure for so much only. A queue minutes ago is a wave that passed.
+    """
+    state, focus = scene.state, scene.focus
+    lost = focus.broken | (focus.lost & (np.arange(len(state.dt)) >= int(np.argmax(focus.inside))))
+    least = level("episode_min")
+    found = (state.dt[start:stop] for start, stop in runs(lost))
+    return float(sum(dt.sum() - max(float(np.median(dt)) - least, 0.0) for dt in found))
 
 
 def _errors(scene: Scene) -> float:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from whystall.model.engine_state import EngineState, HistogramDelta
 from whystall.model.slo import Slo
-from whystall.state.histograms import means, quantile_of
+from whystall.state.histograms import mean_of, means, quantile_of
 
 from .bounds import bounds
 from .client_gap import client_gap
@@ -16,7 +16,7 @@ from .front_end import front_residual
 from .pace import Pace, late_by_pace
 from .queueing import queue_delay
 from .silence import gaps
-from .smoothing import SMOOTH_S, around, cumulative, joined, smooth_mean
+from .smoothing import SMOOTH_S, around, cumulative, joined, runs, smooth_mean
 from .standstill import frozen_tokens, near, near_standstill, stalled
 from .thresholds import level
 
@@ -81,7 +81,27 @@ def _queue(state: EngineState, bound: float) -> Bools:
     """Intervals with a queue that is felt: seen by the gauge, or told at their finish by those who waited in it."""
     if not len(state.dt):
         return np.zeros(0, dtype=bool)
-    return _queued_unseen(state, _positive(queue_delay(state) > bound), bound)
+    seen = _positive(queue_delay(state) > bound)
+    return _queued_unseen(state, seen & ~_told_otherwise(state, seen, bound), bound)
+
+
+def _told_otherwise(state: EngineState, seen: Bools, bound: float) -> Bools:
+    """Intervals of ``seen`` between scrapes far apart whose requests waited for less than half the ``bound``, as they tell.
+
+    A gauge is one instant of its interval: of a wave of a second at a scrape it makes an interval's queue. Those who were
+    there then have finished some time later, with all others of that time, who waited for nothing.
+    """
+    otherwise = np.zeros(len(seen), dtype=bool)
+    lived, step = mean_of(state.e2e, state.valid), float(np.median(state.dt))
+    if step < level("episode_min") or not np.isfinite(lived):
+        return otherwise
+    for start, stop in runs(seen):
+        until = state.t_end[stop - 1] + lived + step
+        at = slice(start, int(np.searchsorted(state.t_end, until)) + 1)
+        waited, finished = (float(np.nansum(column[at])) for column in (state.queue.sum, state.queue.count))
+        if until <= state.t_end[-1] and finished >= level("front_requests") and waited < bound / 2 * finished:
+            otherwise[start:stop] = True
+    return otherwise
 
 
 def _queued_unseen(state: EngineState, seen: Bools, bound: float) -> Bools:

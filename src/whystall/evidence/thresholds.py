@@ -54,6 +54,12 @@ _TABLE = (
         "s",
         "several requests' lives: the worst seconds of a minute are no state, and a slow one stays",
     ),
+    Threshold(
+        "late_share",
+        1 / 3,
+        "ratio",
+        "late tokens that have ended are a state of the server where they weigh on a good part of the window, not on a wave",
+    ),
     Threshold("episode_gap", 10.0, "s", "waves of long prompts come every few seconds: they are one episode"),
     Threshold("episode_tokens", 30.0, "tokens", "a mean of fewer inter-token latencies is one request's bad luck"),
     Threshold(

@@ -176,8 +176,9 @@ class Remedy(msgspec.Struct, frozen=True):
 class Impact(msgspec.Struct, frozen=True):
     """What it costs, over the incident (from its onset, else the whole window). None where it was not seen.
 
-    ``lost_s``: for how much of the whole window somebody lost something, in all its incidents; ``lost_until_s``: the end of
-    the last of it, seconds after the window's start, None where nothing was lost.
+    ``lost_s``: for how much of the time somebody surely lost something since the incident began, and before it by what no
+    load makes by itself; ``lost_until_s``: the end of the last loss of the window, seconds after the window's start, None
+    where nothing was lost.
     """
 
     ttft_p95_s: float | None = None

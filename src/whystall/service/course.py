@@ -18,7 +18,9 @@ CONFIRM_UNKNOWN = (
 # Seconds of the window in which somebody lost something. Two looks at one loss of ten seconds agree, and it is over before
 # anybody has read the page; who promised that there is none such gets the burn rate.
 LASTS_S = 30.0
-USUAL_S = 5.0  # between scrapes, with which that was found; a wave of five seconds fills two intervals of any length
+# What came and went by itself is this server's way: each time within so long, twice as much of it is needed to be news
+# again, up to four times (as damping of flapping alarms does).
+DAMPED_S, DAMPED_MOST = 3600.0, 2
 CLEAR = 2
 FRESH_S = 30.0  # into a window: what is there from its first scrapes on may have been there before
 FAST_BURN = 14.4  # uses up a month's allowance in two days: what pages somebody (SRE workbook, ch. 5)
@@ -42,8 +44,7 @@ class Look(msgspec.Struct, frozen=True):
     ``unreachable`` is why there is no page, and ``lost_since`` since when; None where there is one.
     ``late``: tokens still come later than before the
     incident, which a last minute without a past to compare with cannot tell; ``felt``: and later than anybody reads.
-    ``late_s`` is how many seconds of the window the watch itself was late: they prove no loss. ``apart_s`` lie between two
-    scrapes: nobody saw where in them a loss began or ended.
+    ``late_s`` is how many seconds of the window the watch itself was late: they prove no loss.
     """
 
     at: float
@@ -56,7 +57,6 @@ class Look(msgspec.Struct, frozen=True):
     late: bool = False
     felt: bool = False
     late_s: float = 0.0
-    apart_s: float = 0.0
 
 
 def hurts(diagnosis: Diagnosis) -> bool:
@@ -85,6 +85,8 @@ class Course:
         self._calm_since: float | None = None
         self._other_cause = ""
         self._warned = 0
+        self._lost_s = 0.0  # that the look before saw
+        self._passed: list[tuple[float, str]] = []  # when an incident of a limit was over by itself, and its cause
 
     @property
     def suspects(self) -> bool:
@@ -111,19 +113,31 @@ class Course:
     def _maybe_open(self, look: Look, kind: IncidentKind | None) -> list[Happening]:
         self._suspected = look.at if self._pending == 0 else self._suspected
         self._pending = self._pending + 1 if kind else 0
+        before, self._lost_s = self._lost_s, _lost_s(look) if kind == "limit" else 0.0
         needed = _needed(look, kind) if kind else CONFIRM
-        if kind and self._pending >= needed and (kind != "limit" or self._lasts(look, LASTS_S * needed / CONFIRM)):
+        # What one look alone sees, and the one before it not even half of, is a matter of where the window begins.
+        seen = self._lasts(look, self._least_s(look, needed), before)
+        if kind and self._pending >= needed and (kind != "limit" or seen):
             return [self._open(look, kind)]
         return self._maybe_warn(look)
 
-    def _lasts(self, look: Look, least_s: float) -> bool:
-        """Whether the loss is no wave that passes: it is long enough, and went on or came again after it was suspected."""
+    def _least_s(self, look: Look, needed: int) -> float:
+        """Seconds that must be lost: more where an unnamed cause may be a wave, and where it came and went before."""
+        cause = _cause(look)
+        self._passed = [(t, known) for t, known in self._passed if t > look.at - DAMPED_S]
+        times = min(sum(known == cause for _, known in self._passed), DAMPED_MOST)
+        return float(LASTS_S * needed / CONFIRM * 2**times)
+
+    def _lasts(self, look: Look, least_s: float, before_s: float) -> bool:
+        """Whether the loss is no wave that passes: it is long enough, and went on or came again after it was suspected.
+
+        ``before_s`` of it were seen by the look before.
+        """
         if look.full is None:
             return False
         impact, start = look.full.impact, look.full.window.start
         until = start + (impact.lost_until_s or 0.0)
-        unseen = look.late_s + max(look.apart_s - USUAL_S, 0.0)
-        return (impact.lost_s or 0.0) - unseen >= least_s and until > self._suspected
+        return min(_lost_s(look), 2 * before_s) >= least_s and until > self._suspected
 
     def _open(self, look: Look, kind: IncidentKind) -> Happening:
         self._pending = self._calm = self._other = self._warned = 0
@@ -247,6 +261,8 @@ class Course:
             updated=look.at,
             steps=(*self.incident.steps, _step(id, recovered, text)),
         )
+        if (self.incident.kind, self.incident.state, id) == ("limit", "open", "recovered"):
+            self._passed.append((recovered, closed.cause))
         self.incident, self.not_before = None, recovered
         self._pending = self._calm = self._other = self._warned = 0
         return Happening("recovered", closed)
@@ -264,6 +280,17 @@ def _kind(look: Look) -> IncidentKind | None:
         return "limit"
     burning = any(burn.short and burn.long and min(burn.short, burn.long) >= FAST_BURN for burn in look.burn)
     return "slo" if burning else None
+
+
+def _cause(look: Look) -> str:
+    """The first cause that is named, "" where none is."""
+    named = look.full is not None and look.full.verdict == "bottleneck" and look.full.causes
+    return look.full.causes[0].id if look.full is not None and named else ""
+
+
+def _lost_s(look: Look) -> float:
+    """Seconds that were lost, without those for which the watch itself was late."""
+    return ((look.full.impact.lost_s or 0.0) if look.full is not None else 0.0) - look.late_s
 
 
 def _needed(look: Look, kind: IncidentKind) -> int:

@@ -107,5 +107,4 @@ def _look(job: Job, looked: Looked, server: Server, engine: EngineSeen, *, first
         late=server.late(engine),
         felt=server.felt(engine),
         late_s=job.late_s,
-        apart_s=server.how.interval_s,
     )

@@ -300,4 +300,4 @@ class Server:
     def _no_chance(self) -> float:
         """How many scrapes in a row fail by chance hardly ever, by the share of them that failed alone or in pairs before."""
         share = self.window.lost_singly(self._lost_since, LOST_AFTER)
-        return math.log(LOST_BY_CHANCE) / math.log(share) if share > 0 else LOST_AFTER
+        return math.log(LOST_BY_CHANCE) / math.log(share)

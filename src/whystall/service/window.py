@@ -12,6 +12,8 @@ import numpy as np
 from whystall.model.recording import FailedScrape, Floats, SeriesKey, SeriesTable
 from whystall.sources.exposition import Page
 
+# Scrapes that are taken as known before any was seen, one of them lost: a network of which little is known may lose some.
+_KNOWN = 10
 # Bounds one server's share of the memory: ten thousand series for a quarter of an hour at 5 s take 1.8 million.
 MOST_SAMPLES = 6_000_000
 
@@ -51,12 +53,15 @@ class Window:
         self.failed.append(FailedScrape(t, error))
 
     def lost_singly(self, before: float, fewer: int) -> float:
-        """Share of the scrapes before a time that gave no page, those of ``fewer`` and more in a row left out."""
+        """Share of the scrapes before a time that gave no page, those of ``fewer`` and more in a row left out.
+
+        Of few scrapes the share is not known to be small: one in ``_KNOWN`` is put beside them.
+        """
         came = [(kept.t, 1) for kept in self.pages if kept.t < before]
         lost = [(scrape.t, 0) for scrape in self.failed if scrape.t < before]
         runs = [len(list(run)) for page, run in groupby(page for _, page in sorted(came + lost)) if not page]
         singly = sum(run for run in runs if run < fewer)
-        return min(singly / (singly + len(came)), 0.5) if singly else 0.0
+        return min((singly + 1) / (singly + len(came) + _KNOWN), 0.5)
 
     def forget(self, before: float) -> None:
         """Let go of what is older than ``before`` (unix seconds)."""

@@ -83,3 +83,21 @@ def test_lost_is_the_time_of_all_episodes() -> None:
     assert found.lost[22:27].all()
     assert not found.lost[40:60].any()
     assert not focus_of({}).lost.any()
+
+
+@pytest.mark.parametrize(
+    ("seconds", "after", "hurts"), [(12, 60, False), (40, 20, True), (25, 0, True)], ids=["over", "a third", "goes on"]
+)
+def test_late_tokens_that_are_over_must_weigh_on_the_window(seconds: float, after: float, hurts: bool) -> None:
+    """Seen in watched hours: agents' prompts come in bunches, and tokens are late for ten seconds each time."""
+    work = {"itl_ms": 18, "running": 8}
+    late = [work | {"seconds": seconds, "itl_ms": 40}]
+    rest = [work | {"seconds": after}] if after else []
+    assert unpaced(work | {"seconds": 60}, *late, *rest).hurts is hurts
+
+
+def test_a_short_wait_does_not_make_late_tokens_an_incident() -> None:
+    """Two seconds of a queue and eight of late tokens are neither by themselves."""
+    work = {"itl_ms": 18, "running": 8}
+    late, queued = work | {"seconds": 8, "itl_ms": 40}, work | {"seconds": 3, "itl_ms": 40, "waiting": 5}
+    assert not unpaced(work | {"seconds": 60}, queued, late, work | {"seconds": 60}).hurts

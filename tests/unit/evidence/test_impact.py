@@ -48,3 +48,23 @@ def test_errors_that_only_the_client_met_are_errors() -> None:
     view = ClientState(hostile.client(30), 2 * each, each, none, none, 0.0, 1.0)
     state = msgspec.structs.replace(scene.state, client=view)
     assert impact(Scene(state)).errors_per_s == pytest.approx(1.0)
+
+
+def test_what_load_lost_before_the_incident_began_is_over() -> None:
+    """A queue of ten seconds that drained minutes ago is no part of the one that stays; a standstill then is."""
+    wave, stop, stays = {"seconds": 10, "waiting": 40, "queue_s": 8}, {"seconds": 8, "stopped": True}, {**QUEUED}
+    alone = impact(scene_of({}, stays)).lost_s
+    assert alone is not None
+    assert impact(scene_of({}, wave, {"seconds": 40}, stays)).lost_s == pytest.approx(alone, abs=3)
+    assert (impact(scene_of({}, stop, {"seconds": 40}, stays)).lost_s or 0.0) > 0
+
+
+def test_two_scrapes_far_apart_do_not_make_a_loss_longer() -> None:
+    """A wave of five seconds on either side of a scrape is late in both of its intervals of 15 s."""
+    state = scene_of({}, QUEUED).state
+    scene = Scene(state)
+    flagged = float(state.dt[scene.focus.lost].sum())
+    assert impact(scene).lost_s == flagged
+    slow = msgspec.structs.replace(state, dt=15 * state.dt, t_start=15 * state.t_start, t_end=15 * state.t_end)
+    scene = Scene(slow)
+    assert impact(scene).lost_s == pytest.approx(float(slow.dt[scene.focus.lost].sum()) - 10)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from scenes import scene_of
-from states import blank
+from states import blank, histogram
 from whystall.evidence.symptoms import (
     decode_itl,
     queue_delay,
@@ -59,3 +59,25 @@ def test_a_queue_in_every_other_scrape_is_one(intervals: int) -> None:
     waiting = [0, 6, 0, 6] + [0] * (intervals - 3)
     state = blank([5.0] * intervals, waiting_start=waiting[:-1], waiting_end=waiting[1:], first_tokens=[5] * intervals)
     assert (queue_delay(state)[:3] > 0).all()
+
+
+def queue_seen(apart_s: float, waited_s: float, after: int) -> bool:
+    """Whether a gauge that shows 6 at two scrapes is a queue, where requests of 3 s tell ``waited_s`` when they finish."""
+    count = 3 + after
+    waiting = [0, 0, 6, 6, 0, *[0] * after][: count + 1]
+    ten = [10] * count
+    told, lived = histogram([1.0], [[waited_s] * 10] * count), histogram([1.0], [[3.0] * 10] * count)
+    state = blank([apart_s] * count, waiting_start=waiting[:-1], waiting_end=waiting[1:], first_tokens=ten, finished=ten,
+                  queue=told, e2e=lived)  # fmt: skip
+    return bool(symptoms(state)["queue"].any())
+
+
+@pytest.mark.parametrize(
+    ("apart_s", "waited_s", "after", "queued"),
+    [(15.0, 0.05, 5, False), (15.0, 0.5, 5, True), (1.0, 0.05, 5, True), (15.0, 0.05, 0, True)],
+    ids=["nobody waited", "they waited", "scrapes of a second see it", "they have not finished yet"],
+)
+def test_who_finished_tells_whether_a_gauge_met_a_wave(
+    apart_s: float, waited_s: float, after: int, queued: bool
+) -> None:
+    assert queue_seen(apart_s, waited_s, after) == queued

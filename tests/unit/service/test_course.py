@@ -4,7 +4,7 @@ import findings
 from whystall.model.diagnosis import Diagnosis, Engine, Impact
 from whystall.model.incident import Burn, Forecast
 from whystall.model.text import Text
-from whystall.service.course import LASTS_S, Course, Look, calm, hurts
+from whystall.service.course import DAMPED_S, LASTS_S, Course, Look, calm, hurts
 
 BAD = findings.bottleneck().diagnosis
 GOOD = findings.healthy().diagnosis
@@ -58,15 +58,33 @@ def test_a_loss_that_is_over_is_not_confirmed_by_looks_at_it():
 def test_a_short_loss_is_none_until_enough_of_them_came():
     at = course()
     assert see(at, *(bad(t, seconds=10.0) for t in range(0, 60, 10))) == []
-    assert see(at, bad(60, seconds=LASTS_S)) == ["opened open"]
+    assert see(at, bad(60, seconds=LASTS_S / 2), bad(70, seconds=LASTS_S)) == ["opened open"]
 
 
-def test_two_scrapes_far_apart_do_not_make_a_loss_longer():
-    """A wave of five seconds on either side of a scrape is late in both of its intervals of 15 s."""
+def test_what_one_look_alone_sees_is_none():
+    """Seen in watched hours: first tokens of minutes ago were late by the one window that began where none were."""
     at = course()
-    apart = [msgspec.structs.replace(bad(t, seconds=LASTS_S), apart_s=15.0) for t in range(0, 60, 15)]
-    assert see(at, *apart) == []
-    assert see(at, msgspec.structs.replace(bad(60, seconds=LASTS_S + 10), apart_s=15.0)) == ["opened open"]
+    assert see(at, *(bad(t, seconds=5.0) for t in range(0, 60, 10)), bad(60, seconds=130.0), bad(70, seconds=5.0)) == []
+    assert see(at, bad(80, seconds=130.0), bad(90, seconds=130.0)) == ["opened open"]
+
+
+def test_what_came_and_went_before_must_last_longer_to_be_news_again():
+    at = course()
+    assert see(at, bad(0, LASTS_S), bad(10, LASTS_S), good(20), good(30)) == ["opened open", "recovered recovered"]
+    assert see(at, *(bad(t, seconds=LASTS_S) for t in range(100, 160, 10))) == []
+    assert see(at, bad(160, seconds=2 * LASTS_S), good(170), good(180)) == ["opened open", "recovered recovered"]
+    assert see(at, *(bad(t, seconds=3 * LASTS_S) for t in range(200, 260, 10))) == []
+    assert see(at, bad(260, seconds=4 * LASTS_S), good(270), good(280)) == ["opened open", "recovered recovered"]
+    later = at.not_before + DAMPED_S + 1
+    assert see(at, bad(later, LASTS_S), bad(later + 10, LASTS_S)) == ["opened open"]
+
+
+def test_another_cause_is_news_at_once():
+    at = course()
+    see(at, bad(0, LASTS_S), bad(10, LASTS_S), good(20), good(30))
+    first = msgspec.structs.replace(BAD.causes[0], id="another")
+    another = losing(msgspec.structs.replace(BAD, causes=(first,)), 60.0, LASTS_S)
+    assert see(at, Look(50, another, BAD), Look(60, another, BAD)) == ["opened open"]
 
 
 def test_an_untold_loss_must_last_longer_too():

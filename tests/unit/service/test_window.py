@@ -49,3 +49,13 @@ def test_a_server_with_very_many_series_keeps_fewer_pages(monkeypatch):
 
 def test_an_empty_window_is_an_empty_table():
     assert len(Window().table().times) == 0
+
+
+def test_a_network_of_which_little_is_known_may_lose_pages():
+    """One scrape in ten is put beside those that were seen; what failed many times in a row was no single loss."""
+    assert Window().lost_singly(0, 3) == 0.1
+    seen = fed(*((t, "a 1\n") for t in range(90)))
+    assert seen.lost_singly(90, 3) == 0.01
+    for t in (20.5, 40.5, 60.1, 60.2, 60.3):
+        seen.fail(t, "Unreachable")
+    assert seen.lost_singly(90, 3) == 3 / 102
