@@ -156,7 +156,8 @@ def _lasts(
 ) -> bool:
     """A stall counts from its own least length on, the rest by its flagged time; shorter losses count when they recur.
 
-    Late tokens count where they are a loss on the whole: else what makes the episode is what else was lost in it.
+    Late tokens count where they are a loss on the whole: else what makes the episode is what else was lost in it, with the
+    intervals in which somebody's stream halted.
     """
     if flags["stall"][start:stop].any():
         return True
@@ -165,6 +166,8 @@ def _lasts(
     slowed = state.dt[start:stop][paced_late].sum() >= level("episode_min")
     if slowed or bounds(slo).itl_promised or _slow_on_the_whole(state, paced, start, stop):
         counted = counted | flags["itl"][start:stop]
+    elif counted.any():
+        counted = counted | (flags["itl"][start:stop] & (_halts(state)[start:stop] > 0))
     flagged, span = state.dt[start:stop][counted].sum(), state.dt[start:stop].sum()
     recurs = len(runs(counted)) >= 2 and flagged >= level("gain") * span and flagged >= level("stall_min")
     return bool(flagged >= level("episode_min") or recurs)
@@ -215,9 +218,14 @@ def _pauses(state: EngineState, start: int, stop: int) -> float:
 
     In units of the shortest of them: a stream that halts for two seconds is felt like four halts of half a second.
     """
+    return float(_halts(state)[start:stop].sum())
+
+
+def _halts(state: EngineState) -> Floats:
+    """The same by interval."""
     lower = np.concatenate(([0.0], state.itl.bounds)) / level("felt_gap")
-    counts = np.nan_to_num(state.itl.counts[start:stop]).sum(axis=0)
-    return float((counts * np.where(lower >= 1, lower, 0.0)[: len(counts)]).sum())
+    counts = np.nan_to_num(state.itl.counts)
+    return np.asarray(counts @ np.where(lower >= 1, lower, 0.0)[: counts.shape[1]])
 
 
 def _past(state: EngineState, start: int, flags: dict[str, Bools]) -> Bools:

@@ -85,7 +85,7 @@ class Course:
         self._calm_since: float | None = None
         self._other_cause = ""
         self._warned = 0
-        self._lost_s = 0.0  # that the look before saw
+        self._seen = (float("-inf"), 0.0)  # when the look before was, and the lost seconds that it saw
         self._passed: list[tuple[float, str]] = []  # when an incident of a limit was over by itself, and its cause
 
     @property
@@ -113,11 +113,10 @@ class Course:
     def _maybe_open(self, look: Look, kind: IncidentKind | None) -> list[Happening]:
         self._suspected = look.at if self._pending == 0 else self._suspected
         self._pending = self._pending + 1 if kind else 0
-        before, self._lost_s = self._lost_s, _lost_s(look) if kind == "limit" else 0.0
         needed = _needed(look, kind) if kind else CONFIRM
-        # What one look alone sees, and the one before it not even half of, is a matter of where the window begins.
-        seen = self._lasts(look, self._least_s(look, needed), before)
-        if kind and self._pending >= needed and (kind != "limit" or seen):
+        lasts = self._lasts(look, self._least_s(look, needed))
+        self._seen = (look.at, _lost_s(look) if kind == "limit" else 0.0)
+        if kind and self._pending >= needed and (kind != "limit" or lasts):
             return [self._open(look, kind)]
         return self._maybe_warn(look)
 
@@ -128,16 +127,18 @@ class Course:
         times = min(sum(known == cause for _, known in self._passed), DAMPED_MOST)
         return float(LASTS_S * needed / CONFIRM * 2**times)
 
-    def _lasts(self, look: Look, least_s: float, before_s: float) -> bool:
+    def _lasts(self, look: Look, least_s: float) -> bool:
         """Whether the loss is no wave that passes: it is long enough, and went on or came again after it was suspected.
 
-        ``before_s`` of it were seen by the look before.
+        It cannot have grown by more than the time since the look before: what only one look sees of the minutes before is a
+        matter of where its window begins.
         """
         if look.full is None:
             return False
         impact, start = look.full.impact, look.full.window.start
         until = start + (impact.lost_until_s or 0.0)
-        return min(_lost_s(look), 2 * before_s) >= least_s and until > self._suspected
+        at, known_s = self._seen
+        return min(_lost_s(look), known_s + look.at - at) >= least_s and until > self._suspected
 
     def _open(self, look: Look, kind: IncidentKind) -> Happening:
         self._pending = self._calm = self._other = self._warned = 0

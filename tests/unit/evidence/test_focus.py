@@ -101,3 +101,12 @@ def test_a_short_wait_does_not_make_late_tokens_an_incident() -> None:
     work = {"itl_ms": 18, "running": 8}
     late, queued = work | {"seconds": 8, "itl_ms": 40}, work | {"seconds": 3, "itl_ms": 40, "waiting": 5}
     assert not unpaced(work | {"seconds": 60}, queued, late, work | {"seconds": 60}).hurts
+
+
+def test_streams_that_halt_beside_a_short_wait_are_an_incident() -> None:
+    """A giant prompt in one step: three seconds of a queue, and single streams that halt for a second before it."""
+    work = {"itl_ms": 8, "running": 8}
+    halt = work | {"seconds": 1, "slow_tokens": [0.05, 1000]}
+    queued = work | {"seconds": 3, "waiting": 5}
+    waves = [halt, work | {"seconds": 4}, halt, work | {"seconds": 4}, queued]
+    assert unpaced(work | {"seconds": 60}, *waves, work | {"seconds": 60}).hurts

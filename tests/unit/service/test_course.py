@@ -58,7 +58,7 @@ def test_a_loss_that_is_over_is_not_confirmed_by_looks_at_it():
 def test_a_short_loss_is_none_until_enough_of_them_came():
     at = course()
     assert see(at, *(bad(t, seconds=10.0) for t in range(0, 60, 10))) == []
-    assert see(at, bad(60, seconds=LASTS_S / 2), bad(70, seconds=LASTS_S)) == ["opened open"]
+    assert see(at, bad(60, seconds=LASTS_S - 10), bad(70, seconds=LASTS_S)) == ["opened open"]
 
 
 def test_what_one_look_alone_sees_is_none():
@@ -72,9 +72,9 @@ def test_what_came_and_went_before_must_last_longer_to_be_news_again():
     at = course()
     assert see(at, bad(0, LASTS_S), bad(10, LASTS_S), good(20), good(30)) == ["opened open", "recovered recovered"]
     assert see(at, *(bad(t, seconds=LASTS_S) for t in range(100, 160, 10))) == []
-    assert see(at, bad(160, seconds=2 * LASTS_S), good(170), good(180)) == ["opened open", "recovered recovered"]
+    assert see(at, bad(180, seconds=2 * LASTS_S), good(190), good(195)) == ["opened open", "recovered recovered"]
     assert see(at, *(bad(t, seconds=3 * LASTS_S) for t in range(200, 260, 10))) == []
-    assert see(at, bad(260, seconds=4 * LASTS_S), good(270), good(280)) == ["opened open", "recovered recovered"]
+    assert see(at, bad(280, seconds=4 * LASTS_S), good(290), good(295)) == ["opened open", "recovered recovered"]
     later = at.not_before + DAMPED_S + 1
     assert see(at, bad(later, LASTS_S), bad(later + 10, LASTS_S)) == ["opened open"]
 
@@ -91,7 +91,7 @@ def test_an_untold_loss_must_last_longer_too():
     at = course()
     untold = [Look(t, losing(UNTOLD, t, LASTS_S + 10), UNTOLD) for t in range(0, 60, 10)]
     assert see(at, *untold) == []
-    assert see(at, Look(60, losing(UNTOLD, 60, 2 * LASTS_S), UNTOLD)) == ["opened open"]
+    assert see(at, Look(70, losing(UNTOLD, 70, 2 * LASTS_S), UNTOLD)) == ["opened open"]
 
 
 def test_a_relapse_while_it_is_open_is_the_same_incident():
