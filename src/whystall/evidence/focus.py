@@ -35,6 +35,7 @@ _WEIGHTS = {
 }
 # What a load that comes in waves makes by itself, and what goes when it does.
 _OF_LOAD = frozenset({"queue", "itl", "ttft", "e2e"})
+_OF_THOSE_WHO_COME = frozenset({"queue", "ttft"})
 _NEXT_S = 10.0  # of pages beside a time without any
 _WEIGHTS |= {"ttft": 1.0, "e2e": 1.0}  # promises broken otherwise
 
@@ -43,7 +44,7 @@ class Focus(msgspec.Struct, frozen=True):
     """``inside`` the incident (the whole window when nothing hurts), ``before`` its healthy past (empty when too short).
 
     ``onset`` is None when it was there from the start or nothing hurts; ``kinds`` maps each kind of loss to its share of
-    the incident's time. ``passing``: the kinds that were seen where nothing hurts, for losses too short to count.
+    the incident. ``passing``: the kinds that were seen where nothing hurts, for losses too short to count.
     ``lost``: the flagged intervals of every episode, not of the worst one alone; ``broken``: those of them with a loss that
     no load makes by itself.
     """
@@ -76,8 +77,7 @@ def focus(state: EngineState, slo: Slo | None = None, paced: Pace | None = None)
     start, stop, _ = best
     inside = _around_gap(state, start, stop)
     before = _past(state, start, flags)
-    seconds = state.dt[inside].sum()
-    kinds = {kind: float(state.dt[flag & inside].sum() / seconds) for kind, flag in flags.items()}
+    kinds = {kind: share_of(state, kind, flag, inside) for kind, flag in flags.items()}
     onset = _onset(state, start) if before.any() else None
     within = np.zeros(m, dtype=bool)
     for first, last, _ in (best, *episodes):
@@ -85,6 +85,21 @@ def focus(state: EngineState, slo: Slo | None = None, paced: Pace | None = None)
     broken = np.logical_or.reduce([flag for kind, flag in flags.items() if kind not in _OF_LOAD])
     lost = np.logical_or.reduce(list(flags.values()))
     return Focus(inside, before, True, onset, kinds, within & lost, within & broken)
+
+
+def share_of(state: EngineState, kind: str, flag: Bools, inside: Bools) -> float:
+    """Share of the incident that has a kind of loss: of its time, or of those who come, where a crowd of them bears it.
+
+    A crowd that comes at once waits for a second or two, and most requests are in it.
+    """
+    share = float(state.dt[flag & inside].sum() / state.dt[inside].sum())
+    came = np.nan_to_num(state.ttft.count) * inside
+    if kind not in _OF_THOSE_WHO_COME or came[flag].sum() < level("front_requests"):  # fewer are no crowd
+        return share
+    of_them = float(came[flag].sum() / came.sum())
+    chance = 2 * float(np.sqrt(of_them * (1 - of_them) / came.sum()))  # what few requests leave open of it (95%)
+    # Where they come evenly the clock tells the same, and with less chance in it.
+    return of_them - chance if of_them - chance > level("slow_factor") * share else share
 
 
 def _around_gap(state: EngineState, start: int, stop: int) -> Bools:

@@ -62,3 +62,20 @@ def paused(scene: Scene) -> Iterator[Evidence]:
         share=found.share, times=found.times, prompts=prompts, long=found.long_s, median=1e3 * found.median_s
     )
     yield scene.evidence("step.pauses", found.share, "ratio", strength, words)
+    yield from _unnamed(scene, found)
+
+
+_NAMED = ("gc_pause", "jit_compile", "profiler_stopping")
+
+
+def _unnamed(scene: Scene, found: Pauses) -> Iterator[Evidence]:
+    """The part of the pauses for which the log has no line: a collector that paused five times made no fifty pauses."""
+    if "log" not in scene.state.signals or not found.times >= 1:
+        return
+    lines = [e.t - scene.state.start for e in scene.state.events if e.id in _NAMED and e.t is not None]
+    at = np.searchsorted(scene.state.t_end, lines)
+    named = int(scene.inside[at[at < len(scene.inside)]].sum())
+    share = max(1 - named / found.times, 0.0)
+    text = Text("the log names {named} of {times:one pause|# pauses}", "{times:.0f} 次停顿中日志说明了 {named} 次")
+    words = text.format(named=named, times=found.times)
+    yield scene.evidence("pauses.unnamed", share, "ratio", ramp(share, 0.3, 0.7), words, "log")

@@ -13,7 +13,7 @@ from whystall.state.histograms import count_above, mean_of, quantile_of
 
 from . import figures
 from .change import onset_of
-from .scene import Floats, Scene
+from .scene import Bools, Floats, Scene
 from .smoothing import SMOOTH_S, smooth_rate
 from .standstill import frozen_tokens, stalled
 from .thresholds import level, ramp
@@ -214,11 +214,9 @@ def _bursts(scene: Scene) -> Iterator[Evidence]:
     state = scene.state
     standing = stalled(state) | frozen_tokens(state)
     standing[1:] |= standing[:-1].copy()
-    arrived = arrivals(scene)[scene.inside & ~standing]
-    arrived = arrived[np.isfinite(arrived)]
-    if len(arrived) < 8 or not arrived.mean() > 0:
+    dispersion = _dispersion(scene, scene.inside & ~standing)
+    if not math.isfinite(dispersion):
         return
-    dispersion = float(arrived.var() / arrived.mean())
     drained = scene.share(state.waiting_end == 0)
     text = Text(
         "the variance of arrivals is {dispersion:~2} times their mean (1 is random); "
@@ -229,6 +227,62 @@ def _bursts(scene: Scene) -> Iterator[Evidence]:
     yield scene.evidence(
         "arrivals.bursty", dispersion, "ratio", strength, text.format(dispersion=dispersion, drained=drained)
     )
+    yield from _bunched(scene, dispersion, strength)
+
+
+def _dispersion(scene: Scene, where: Bools) -> float:
+    """Variance over mean of the arrivals of an interval; NaN where too few are seen.
+
+    The engine takes requests in between steps: those that come while a long one runs are seen together after it, so that
+    counts are over some steps at least. Where the client's file holds most of them it tells when they were sent: behind a
+    slow front end, too, the page sees them come together.
+    """
+    by_page = _variance_over_mean(_over_some_steps(scene, arrivals(scene), where))
+    view = scene.state.client
+    if view is None or not _told_by_the_client(scene):
+        return by_page
+    return float(np.fmin(by_page, _variance_over_mean(view.sent[where])))
+
+
+def _told_by_the_client(scene: Scene) -> bool:
+    """Whether the client's file holds most of the incident's requests."""
+    view = scene.state.client
+    return view is not None and 2 * float(view.sent[scene.inside].sum()) >= float(
+        np.nansum(arrivals(scene)[scene.inside])
+    )
+
+
+_STEPS = 3.0  # fewer hold arrivals of one step or of two by chance
+
+
+def _over_some_steps(scene: Scene, counts: Floats, where: Bools) -> Floats:
+    """``counts`` of the intervals ``where``, summed over as many as hold some steps while requests run."""
+    running = where & (scene.state.running_end > 0)
+    steps = float(np.nan_to_num(scene.state.steps[running]).mean()) if running.any() else _STEPS
+    each = math.ceil(_STEPS / steps) if steps > 0 else 1
+    kept = counts[where]
+    return np.asarray(kept[: len(kept) // each * each].reshape(-1, each).sum(axis=1))
+
+
+def _variance_over_mean(counts: Floats) -> float:
+    seen = counts[np.isfinite(counts)]
+    return float(seen.var() / seen.mean()) if len(seen) >= 8 and seen.mean() > 0 else math.nan
+
+
+def _bunched(scene: Scene, dispersion: float, bursty: float) -> Iterator[Evidence]:
+    """Whether arrivals come together more than they did: a load that always comes in fours is no news."""
+    past = _dispersion(scene, scene.before)
+    if not math.isfinite(past) or not (_told_by_the_client(scene) or scene.focus.kinds.get("itl", 0.0) < level("gain")):
+        return  # by the page alone requests also come together after pauses that make tokens late
+    # Chance makes a dispersion of 1, and among n intervals one that is off by 2 sqrt(2 / n).
+    usual = max(past, 1.0) + 2 * math.sqrt(2 / scene.before.sum())
+    times = max(dispersion / usual, 1e-9)  # nobody came, or all evenly
+    text = Text(
+        "arrivals vary by {dispersion:~2} times what chance makes, {usual:~2} before",
+        "到达数的波动是随机的 {dispersion:~2} 倍，此前为 {usual:~2} 倍",
+    )
+    strength = min(bursty, ramp(math.log(times), math.log(level("shift")), 2 * math.log(level("slow_factor"))))
+    yield scene.evidence("arrivals.bunched", times, "ratio", strength, text.format(dispersion=dispersion, usual=past))
 
 
 def _giants(scene: Scene) -> Iterator[Evidence]:

@@ -1,7 +1,9 @@
+import msgspec
+import numpy as np
 import pytest
 
 from scenes import scene_of
-from whystall.evidence.focus import Focus, focus
+from whystall.evidence.focus import Focus, focus, share_of
 from whystall.model.slo import Slo
 
 QUEUED = {"seconds": 30, "waiting": 40, "queue_s": 8}
@@ -85,6 +87,7 @@ def test_lost_is_the_time_of_all_episodes() -> None:
     assert not focus_of({}).lost.any()
 
 
+<<<<<<< HEAD
 @pytest.mark.parametrize(
     ("seconds", "after", "hurts"), [(12, 60, False), (40, 20, True), (25, 0, True)], ids=["over", "a third", "goes on"]
 )
@@ -110,3 +113,14 @@ def test_streams_that_halt_beside_a_short_wait_are_an_incident() -> None:
     queued = work | {"seconds": 3, "waiting": 5}
     waves = [halt, work | {"seconds": 4}, halt, work | {"seconds": 4}, queued]
     assert unpaced(work | {"seconds": 60}, *waves, work | {"seconds": 60}).hurts
+=======
+def test_a_wait_is_shared_by_those_who_come() -> None:
+    """A queue for two seconds in ten: by the clock a fifth of the incident, by those who came in a crowd most of it."""
+    state = scene_of({"seconds": 60}).state
+    queued, whole = np.arange(len(state.dt)) % 10 < 2, np.ones(len(state.dt), dtype=bool)
+    came = np.where(queued, 20.0, 0.1)
+    crowd = msgspec.structs.replace(state, ttft=msgspec.structs.replace(state.ttft, count=came))
+    assert share_of(state, "queue", queued, whole) == pytest.approx(0.2, abs=0.02)
+    assert share_of(crowd, "queue", queued, whole) > 0.9
+    assert share_of(crowd, "host_gap", queued, whole) == pytest.approx(0.2, abs=0.02)  # that is borne by all who run
+>>>>>>> 808baad (Crowds that are taken in at once are bursts; a wait counts by those who come; pauses that the log does not name)

@@ -64,3 +64,12 @@ def test_without_a_healthy_past_a_long_gap_may_be_a_prompts_step() -> None:
     found = evidence_of(HALTING)
     assert found["step.pauses"].value == pytest.approx(1.0)
     assert found["itl.mixed_steps"].strength > 0.3
+
+
+@pytest.mark.parametrize(("lines", "speaks_for"), [(2, True), (40, False)])
+def test_a_collector_that_paused_twice_made_no_forty_pauses(lines: int, speaks_for: bool) -> None:
+    log = [[45 + 0.5 * i, "GC took 700.000ms to complete. Generation: 2"] for i in range(lines)]
+    halts = {**WORK, "itl_ms": itl(), "slow_tokens": [0.05, 700]}
+    found = evidence_of({**WORK, "itl_ms": itl()}, halts, log=log)["pauses.unnamed"]
+    assert (found.strength >= 0.3) == speaks_for
+    assert "pauses.unnamed" not in evidence_of({**WORK, "itl_ms": itl()}, halts)

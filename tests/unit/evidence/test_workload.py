@@ -123,3 +123,33 @@ def test_more_sent_than_a_slow_front_end_takes_is_a_crowd(sent: float, crowd: bo
 
 def test_without_a_client_s_file_nobody_knows_of_a_crowd() -> None:
     assert "requests.crowd" not in evidence_of({"seconds": 40}, {"seconds": 40, "front_s": 3.0})
+
+
+CROWDS = {"seconds": 60, "running": [52, 52, 40, 20, 4, 2, 2, 2, 2, 2], "rate": 5, "queue_s": 1.0, "prefill_s": 0.9}
+
+
+def test_a_load_that_always_comes_in_crowds_is_no_news() -> None:
+    assert evidence_of({"seconds": 30, "running": 12}, CROWDS)["arrivals.bunched"].strength >= 0.3
+    waves = {"seconds": 30, "running": [60, 60, 40, 20, 4, 2, 2, 2, 2, 2], "rate": 5}
+    assert evidence_of(waves, CROWDS)["arrivals.bunched"].strength < 0.3
+
+
+def test_what_the_client_sent_evenly_came_in_no_crowds() -> None:
+    """Between steps that take longer than a scrape, or behind a slow front end, the page sees requests come together."""
+    scene = scene_of({"seconds": 30, "running": 12}, CROWDS)
+    m = len(scene.state.dt)
+    even, crowded = np.full(m, 5.0), np.where(np.arange(m) % 10 == 0, 50.0, 0.0)
+    for sent, bursty in ((even, False), (crowded, True)):
+        view = ClientState(NO_ROWS, sent, sent * 0, sent * 0, sent * 0, 0.0, 8.0)
+        scene.state = msgspec.structs.replace(scene.state, client=view)
+        found = {each.id: each for each in workload(scene)}["arrivals.bursty"]
+        assert (found.strength >= 1) == bursty
+
+
+def test_arrivals_are_counted_over_some_steps() -> None:
+    """A step of a second and a half: who came while it ran is seen after it, and none in the interval before."""
+    waits = {"seconds": 60, "waiting": 2, "queue_s": 1.0, "itl_ms": 1500, "steps": 0.66}
+    scene = scene_of({**waits, "running": [20, 40, 20, 40, 20]})
+    assert {each.id: each for each in workload(scene)}["arrivals.bursty"].value < 4 * 1.5
+    quick = scene_of({**waits, "running": [20, 40, 20, 40, 20], "itl_ms": 15, "steps": 66})
+    assert {each.id: each for each in workload(quick)}["arrivals.bursty"].value > 4 * 1.5

@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from whystall.causes.entry import CauseEntry, Link, LookAlike, Need
-from whystall.causes.links import REQUESTS_WAIT
+from whystall.causes.links import FIRST_TOKENS_LATE, REQUESTS_WAIT
 from whystall.model.text import Text
+
+# Where seats and budget are large a crowd is taken in at once and shares its first steps: it waits in no queue.
+_TAKEN_IN_AT_ONCE = (
+    msgspec.structs.replace(FIRST_TOKENS_LATE, optional=False),
+    Link(
+        Text("They came together: {arrivals_bunched}", "它们同时到来：{arrivals_bunched}"),
+        (Need("arrivals.bunched"),),
+        rejects=Text(
+            "slower steps: the rest of the time first tokens are as fast as ever", "步变慢：其余时间首 token 依旧很快"
+        ),
+    ),
+)
 
 CAUSE = CauseEntry(
     id="burst",
@@ -26,7 +40,9 @@ CAUSE = CauseEntry(
         "progress.frozen": -4.0,  # a frozen engine admits nobody, whatever the limit
         "wait.aside": -2.5,  # who is set aside waits for something else than capacity
         "arrivals.bursty": 4.0,  # bunched arrivals with a queue that drains is the mechanism
+        "arrivals.bunched": 1.0,  # more so than they did
         "queue.delay": 1.5,  # the bunch waits
+        "ttft.grown": 0.1,  # or shares its first steps; late they are by many causes
         "queue.growing": -1.5,  # a queue that only grows is overload
         "kv.saturated": -1.0,  # the pool is a limit of its own
         "step.residual": -2.0,  # where steps became slower, the same arrivals wait
@@ -46,6 +62,7 @@ CAUSE = CauseEntry(
             ),
         ),
     ),
+    other_links=(_TAKEN_IN_AT_ONCE,),
     numbers=(
         Text(
             "{queue_delay:span} wait, {arrivals_bursty:.0f} times as uneven as chance",
@@ -72,7 +89,7 @@ CAUSE = CauseEntry(
             ),
         ),
     ),
-    hurts_as=("queue",),
+    hurts_as=("queue", "ttft"),
     order=4,
     settled_by=("client",),
 )

@@ -25,6 +25,21 @@ _WITH_EACH_PROMPT = (
     _FROM_OUTSIDE,
 )
 
+_PAUSES = Link(
+    Text("Single pauses, not slow steps: {step_pauses}", "是单次停顿而非步变慢：{step_pauses}"),
+    (Need("step.pauses"),),
+    rejects=Text("the engine's loop and its kernels, which make every step longer", "引擎循环与内核：它们使每步变长"),
+)
+_BESIDE_OTHERS = (
+    _PAUSES,
+    _FROM_OUTSIDE,
+    Link(
+        Text("The log names few of the pauses: {pauses_unnamed}", "日志只说明了少数停顿：{pauses_unnamed}"),
+        (Need("pauses.unnamed"),),
+        rejects=Text("garbage collection and compilation alone", "仅由垃圾回收与编译造成"),
+    ),
+)
+
 CAUSE = CauseEntry(
     id="kv_offload_stall",
     title=Text("KV offloading stalls steps", "KV 卸载使步停顿"),
@@ -43,6 +58,7 @@ CAUSE = CauseEntry(
         "contrast.offload": 7.0,  # the same load without it is better: no observation says more
         "config.kv_offload": 2.5,  # without it no step waits for blocks
         "step.pauses": 3.5,  # single waits, not slow steps
+        "pauses.unnamed": 0.1,  # of which the log has no line
         "excess.by_tokens": 1.5,  # or each prompt's blocks are waited for in its steps
         "step.host_gap": 1.0,  # the GPU idles meanwhile
         "step.residual": -1.0,  # the steps between are as fast as ever
@@ -53,13 +69,7 @@ CAUSE = CauseEntry(
         "itl.mixed_steps": -1.0,  # long prompts make long gaps
     },
     links=(
-        Link(
-            Text("Single pauses, not slow steps: {step_pauses}", "是单次停顿而非步变慢：{step_pauses}"),
-            (Need("step.pauses"),),
-            rejects=Text(
-                "the engine's loop and its kernels, which make every step longer", "引擎循环与内核：它们使每步变长"
-            ),
-        ),
+        _PAUSES,
         _FROM_OUTSIDE,
         Link(
             Text("The GPU has nothing to do meanwhile: {step_host_gap}", "其间 GPU 无事可做：{step_host_gap}"),
@@ -75,7 +85,7 @@ CAUSE = CauseEntry(
             rejects=Text("garbage collection and compilation", "垃圾回收与编译"),
         ),
     ),
-    other_links=(_WITH_EACH_PROMPT, shown_by_contrast("offload")),
+    other_links=(_BESIDE_OTHERS, _WITH_EACH_PROMPT, shown_by_contrast("offload")),
     numbers=(
         Text("{step_pauses:.0%} of the lost time in pauses", "损失时间的 {step_pauses:.0%} 在停顿中"),
         Text("{contrast_offload:~2} times worse with it than without", "使用时比不使用差 {contrast_offload:~2} 倍"),
