@@ -11,13 +11,17 @@ import numpy as np
 from whystall.model.diagnosis import Evidence
 from whystall.model.engine_state import GpuState
 from whystall.model.text import Text
+from whystall.state.step_cost import non_negative
 
 from .quotient import quotient
-from .scene import Floats, Scene
+from .scene import Bools, Floats, Scene
 from .thresholds import level, ramp
 from .trace import trace
 
 _FROM_TRACE = {"trace.exposed_collectives": "ranks.wait", "trace.skew": "ranks.apart"}
+
+
+_SIGMAS = 2.0  # 95%
 
 
 def ranks(scene: Scene) -> Iterator[Evidence]:
@@ -48,25 +52,65 @@ def _parallel(scene: Scene) -> Iterator[Evidence]:
 def _waiting(scene: Scene, state: GpuState) -> Iterator[Evidence]:
     """Power at full use against the healthy past: ranks that wait in a collective spin, which counts as use but draws less.
 
-    At equal tokens a second, for more work draws more.
+    At equal work, for more work draws more: against what the past's own power let expect of as many tokens.
     """
     if not scene.before.any():
         return
-    use, before = scene.mean(state.util_ratio), scene.mean(state.util_ratio, scene.before)
-    power, past = scene.mean(state.power_w), scene.mean(state.power_w, scene.before)
+    full = _in_use(scene, state)
+    line = _expected(scene, state, full)
+    at = scene.inside if line is None else full
+    use, before = scene.mean(state.util_ratio, at), scene.mean(state.util_ratio, scene.before)
+    power, past = scene.mean(state.power_w, at), scene.mean(state.power_w, scene.before)
     if not all(map(math.isfinite, (use, before, power, past))) or not min(use, before) > 0:
         return
     tokens = scene.rate(scene.state.computed_tokens) / max(scene.rate(scene.state.computed_tokens, scene.before), 1e-9)
-    fell = 1 - quotient(power, past)
+    expected, doubt = line or (past, math.nan)
+    fell, surely = 1 - quotient(power, expected), 1 - quotient(power, expected - doubt)
     text = Text(
         "the GPUs are in use {use:.0%} of the time and draw {power:.0f} W, {past:.0f} W before; "
-        "{tokens:as many prompt tokens are|# times the prompt tokens are} computed",
-        "GPU 有 {use:.0%} 的时间在用，功率 {power:.0f} W，此前 {past:.0f} W；计算的提示 token 为此前的 {tokens:~2} 倍",
+        "{tokens:as many prompt tokens are|# times the prompt tokens are} computed{expected}",
+        "GPU 有 {use:.0%} 的时间在用，功率 {power:.0f} W，此前 {past:.0f} W；"
+        "计算的提示 token 为此前的 {tokens:~2} 倍{expected}",
     )
     strength = ramp(fell, level("power_fell") / 3, level("power_fell")) if use > level("stepping") else -0.5
-    strength = min(strength, 0.2) if tokens < 1 - level("gain") else strength  # less work draws less, too
-    words = text.format(use=use, power=power, past=past, tokens=tokens)
+    if math.isfinite(doubt):
+        strength = strength if surely > level("power_fell") / 3 else min(strength, 0.2)
+    else:
+        strength = min(strength, 0.2) if tokens < 1 - level("gain") else strength  # less work draws less, too
+    lets = Text(", for which {watts:.0f} W are to be expected", "，按此应为 {watts:.0f} W").format(watts=expected)
+    words = text.format(
+        use=use, power=power, past=past, tokens=tokens, expected=lets if math.isfinite(doubt) else Text("", "")
+    )
     yield scene.evidence("ranks.wait", fell, "ratio", strength, words, "gpu")
+
+
+def _in_use(scene: Scene, state: GpuState) -> Bools:
+    """The intervals of the incident in which the GPUs are in use all the time, where they are what is worth naming of it.
+
+    An idle GPU draws less, whatever the ranks do.
+    """
+    full = scene.inside & (state.util_ratio >= 1 - level("power_fell") / 3)
+    return full if scene.share(full) >= level("gain") else scene.inside
+
+
+def _expected(scene: Scene, state: GpuState, at: Bools) -> tuple[float, float] | None:
+    """Watts to be expected of the tokens of the intervals ``at``, by a line through the past's intervals at full use, and
+    two standard errors of it. None where these are too few, or where tokens that are other than then did not vary then.
+    """
+    past = scene.before & (state.util_ratio >= 1 - level("power_fell") / 3) & np.isfinite(state.power_w)
+    if past.sum() < level("residual_rows"):
+        return None
+    rates = np.column_stack([np.nan_to_num(c) for c in (scene.state.computed_tokens, scene.state.generation_tokens)])
+    rates = rates / scene.state.dt[:, None]
+    usual, spread, now = rates[past].mean(axis=0), rates[past].std(axis=0), rates[at].mean(axis=0)
+    varied = spread > level("shape_spread") * usual
+    if (~varied & (np.abs(now - usual) > level("gain") * usual)).any():
+        return None
+    work = np.column_stack((np.ones(len(rates)), rates[:, varied] / np.maximum(usual[varied], 1e-9)))
+    watts = non_negative(work[past], state.power_w[past])
+    point, off = work[at].mean(axis=0), float((state.power_w[past] - work[past] @ watts).std())
+    doubt = off * math.sqrt(float(point @ np.linalg.pinv(work[past].T @ work[past]) @ point))
+    return float(point @ watts), _SIGMAS * doubt
 
 
 def _uneven(scene: Scene, state: GpuState) -> Iterator[Evidence]:

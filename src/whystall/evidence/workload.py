@@ -252,6 +252,7 @@ def _told_by_the_client(scene: Scene) -> bool:
     )
 
 
+_COUNTS = 8  # fewer have no variance worth the name
 _STEPS = 3.0  # fewer hold arrivals of one step or of two by chance
 
 
@@ -261,12 +262,13 @@ def _over_some_steps(scene: Scene, counts: Floats, where: Bools) -> Floats:
     steps = float(np.nan_to_num(scene.state.steps[running]).mean()) if running.any() else _STEPS
     each = math.ceil(_STEPS / steps) if steps > 0 else 1
     kept = counts[where]
+    each = max(min(each, len(kept) // _COUNTS), 1)
     return np.asarray(kept[: len(kept) // each * each].reshape(-1, each).sum(axis=1))
 
 
 def _variance_over_mean(counts: Floats) -> float:
     seen = counts[np.isfinite(counts)]
-    return float(seen.var() / seen.mean()) if len(seen) >= 8 and seen.mean() > 0 else math.nan
+    return float(seen.var() / seen.mean()) if len(seen) >= _COUNTS and seen.mean() > 0 else math.nan
 
 
 def _bunched(scene: Scene, dispersion: float, bursty: float) -> Iterator[Evidence]:

@@ -56,3 +56,32 @@ def test_one_gpu_waits_for_nobody() -> None:
     seen = {e.id: e for e in ranks(Scene(state))}
     assert set(seen) == {"config.ranks"}
     assert seen["config.ranks"].strength < 0
+
+
+def at_work(watts_now: float, *, tokens: float = 3.0, util: float = 1.0) -> float | None:
+    """``ranks.wait`` where the past drew 300 W and 0.02 W for each prompt token a second, and computes more now."""
+    found = scene([500, 500, 500, 500])
+    state = found.state
+    assert state.gpu is not None
+    past = np.arange(len(state.dt)) < 20
+    computed = np.where(past, 4000.0 + 3000.0 * (np.arange(len(state.dt)) % 3), 7000.0 * tokens) * state.dt
+    watts = np.where(past, 300.0 + 0.02 * computed / state.dt, watts_now)
+    use = np.where(past | (np.arange(len(state.dt)) % 2 == 0), 1.0, util)
+    gpu = msgspec.structs.replace(state.gpu, power_w=np.where(use < 1, 100.0, watts), util_ratio=use)
+    made = 800.0 * state.dt
+    found.state = msgspec.structs.replace(state, gpu=gpu, computed_tokens=computed, generation_tokens=made)
+    return {e.id: e.strength for e in ranks(found)}.get("ranks.wait")
+
+
+def test_more_prompts_let_expect_more_power() -> None:
+    """Three times the prompts would draw 720 W: 450 W are more than before, and far too little."""
+    expected = 300.0 + 0.02 * 7000.0 * 3
+    assert at_work(450.0) >= 1.0
+    assert at_work(expected) < 0
+    assert at_work(300.0 + 0.02 * 7000.0 * 0.3, tokens=0.3) < 0  # less work draws less, and nobody waits
+
+
+def test_gpus_that_idle_between_are_judged_while_they_are_in_use() -> None:
+    expected = 300.0 + 0.02 * 7000.0 * 3
+    assert at_work(expected, util=0.2) < 0
+    assert at_work(450.0, util=0.2) >= 1.0

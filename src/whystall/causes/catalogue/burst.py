@@ -89,7 +89,7 @@ CAUSE = CauseEntry(
             ),
         ),
     ),
-    hurts_as=("queue", "ttft"),
+    hurts_as=("queue",),
     order=4,
     settled_by=("client",),
 )
