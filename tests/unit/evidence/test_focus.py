@@ -87,7 +87,6 @@ def test_lost_is_the_time_of_all_episodes() -> None:
     assert not focus_of({}).lost.any()
 
 
-<<<<<<< HEAD
 @pytest.mark.parametrize(
     ("seconds", "after", "hurts"), [(12, 60, False), (40, 20, True), (25, 0, True)], ids=["over", "a third", "goes on"]
 )
@@ -113,7 +112,8 @@ def test_streams_that_halt_beside_a_short_wait_are_an_incident() -> None:
     queued = work | {"seconds": 3, "waiting": 5}
     waves = [halt, work | {"seconds": 4}, halt, work | {"seconds": 4}, queued]
     assert unpaced(work | {"seconds": 60}, *waves, work | {"seconds": 60}).hurts
-=======
+
+
 def test_a_wait_is_shared_by_those_who_come() -> None:
     """A queue for two seconds in ten: by the clock a fifth of the incident, by those who came in a crowd most of it."""
     state = scene_of({"seconds": 60}).state
@@ -123,4 +123,3 @@ def test_a_wait_is_shared_by_those_who_come() -> None:
     assert share_of(state, "queue", queued, whole) == pytest.approx(0.2, abs=0.02)
     assert share_of(crowd, "queue", queued, whole) > 0.9
     assert share_of(crowd, "host_gap", queued, whole) == pytest.approx(0.2, abs=0.02)  # that is borne by all who run
->>>>>>> 808baad (Crowds that are taken in at once are bursts; a wait counts by those who come; pauses that the log does not name)
