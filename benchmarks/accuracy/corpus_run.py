@@ -92,7 +92,7 @@ def run(case: Case) -> Row:
         except UsageError as error:  # a limit that this hardware cannot have
             return row | {"dropped": f"not possible: {error.message}"}
         row |= {"users": users, "base": base}
-        reason = _dropped(case, users, base) or unhealthy(base, before)
+        reason = _dropped(case, users, _usual(case, base, Path(folder) / "again")) or unhealthy(base, before)
         if case.control not in ("", "deploy"):
             reason = reason or unhealthy(users, facts)
         if reason or (reason := _unfelt_alone(case, base)):
@@ -116,6 +116,16 @@ def _unfelt_alone(case: Case, base: dict[str, float]) -> str:
         if _dropped(alone, users, base):
             return f"{fault} alone is not felt"
     return ""
+
+
+def _usual(case: Case, base: dict[str, float], folder: Path) -> dict[str, float]:
+    """What users of ``case`` would feel without its fault: after a restart, what another one brings is no loss of it.
+
+    The batch fills anew after any restart: fewer answers in its first seconds are the deploy's.
+    """
+    if not set(case.faults) & REGRESSIONS:
+        return base
+    return _record(msgspec.structs.replace(case, faults=(), control="restart"), folder, watched=False)[0]
 
 
 def _base(case: Case) -> Case:
@@ -156,7 +166,9 @@ def _record(case: Case, folder: Path, watched: bool = True) -> tuple[dict[str, f
     record_run(deployment, folder, seconds=SECONDS, interval_s=1.0 if watched else 15.0, gpu=watched)
     facts = record.facts() | {f"fault.{name}": 1.0 for name in case.faults}
     since = START + case.at_s
-    if set(case.faults) & REGRESSIONS:  # being away for a restart is a deploy's loss: what came back is looked at
+    if (
+        set(case.faults) & REGRESSIONS or case.control == "restart"
+    ):  # being away for a restart is a deploy's loss: what came back is looked at
         since = min(max(since, deployment.ready_at), START + SECONDS)
     # Answers that are not ended yet have had tokens, too: long ones would seem to be none.
     return felt_by_users(folder, since) | {"tokens_per_s": facts.get("made_per_s", 0.0)}, facts
@@ -171,6 +183,8 @@ def _control(case: Case, deployment: Deployment) -> None:
     t = START + case.at_s
     if case.control == "deploy":
         deployment.at(t, lambda d, now: d.restart(d.serving, now, down_s=5.0 + case.seed % 15))
+    elif case.control == "restart":  # as a regression's, with nothing changed
+        deployment.at(t, lambda d, now: d.restart(d.serving, now))
     elif case.control == "drift":
         deployment.at(t, lambda d, _now: traffic(d, lambda plan: lengths(plan, 1.2, 1.2)))
     elif case.control == "flush":

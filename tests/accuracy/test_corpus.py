@@ -118,3 +118,13 @@ def test_a_wrong_answer_is_no_right_one(sample) -> None:
     kept = [row for row in kept if not any("network" in causes for causes in row["accepted"])]
     assert kept
     assert figures([answered(row, "all", Weights({"network": catalogue()["network"]})) for row in kept]).at_1 == 0
+
+
+def test_what_any_restart_costs_is_no_loss_of_the_settings_that_came_with_it() -> None:
+    """After the restart the batch fills anew, so that fewer answers come, and nothing else is worse than without."""
+    seed = 975699785
+    assert (
+        run(Case("blind", "rtx4090-8b", "code", 0.45, seed, ("config_regression",), 0.5))["dropped"]
+        == "users feel nothing"
+    )
+    assert "arms" in run(Case("blind", "mi300x-8b", "agent", 0.25, 535857869, ("config_regression",), 1.0))

@@ -52,11 +52,8 @@ REQUESTS_WAIT = Link(
         "Requests wait before they run: {queue_delay}",
         "请求在运行前排队：{queue_delay}",
     ),
-    (Need("queue.delay"),),
+    (Need("queue.delay", 0.0),),  # a wait that is just felt is a loss (DESIGN, SLO)
 )
-
-# Who is set aside waits for as long as it takes, whatever the load: a wait that is just felt is its doing.
-ASIDE_IS_FELT = msgspec.structs.replace(REQUESTS_WAIT, needs=(Need("queue.delay", 0.0),))
 
 SET_ASIDE = Link(
     Text(

@@ -18,6 +18,8 @@ LONE_TRIGGER = 0.1
 # A kind of loss comes with a cause that makes it, and now and then as a side effect of one that is not said to.
 MAKES = 0.9
 LEAK = 0.3
+# But for what is measured net of the server's own time, which nothing in the server makes.
+LEAKS = {"client": 0.05}
 # What speaks against a cause, and is absent, says little for it: P(absent | cause) is 1, and most incidents lack it anyway.
 ABSENT = 0.25
 # Of so many causes the sets of three are weighed: more have no share that one could see.
@@ -139,7 +141,7 @@ def _kinds_seen(kinds: dict[str, float], causes: tuple[CauseEntry, ...]) -> floa
     """log P(the kinds of loss that were seen | causes that make some of them), each weighed by its share."""
     total = 0.0
     for kind, share in kinds.items():
-        unexplained = (1 - LEAK) * (1 - MAKES) ** sum(kind in cause.hurts_as for cause in causes)
+        unexplained = (1 - LEAKS.get(kind, LEAK)) * (1 - MAKES) ** sum(kind in cause.hurts_as for cause in causes)
         total += share * math.log(1 - unexplained)
     return total
 

@@ -44,9 +44,10 @@ class Focus(msgspec.Struct, frozen=True):
     """``inside`` the incident (the whole window when nothing hurts), ``before`` its healthy past (empty when too short).
 
     ``onset`` is None when it was there from the start or nothing hurts; ``kinds`` maps each kind of loss to its share of
-    the incident. ``passing``: the kinds that were seen where nothing hurts, for losses too short to count.
+    the incident, ``times`` to that of its time. ``passing``: the kinds that were seen where nothing hurts, for losses too
+    short to count.
     ``lost``: the flagged intervals of every episode, not of the worst one alone; ``broken``: those of them with a loss that
-    no load makes by itself.
+    no load makes by itself. ``after``: calm intervals after the incident, none where they are too short or nothing hurts.
     """
 
     inside: Bools
@@ -57,6 +58,8 @@ class Focus(msgspec.Struct, frozen=True):
     lost: Bools
     broken: Bools
     passing: frozenset[str] = frozenset()
+    times: dict[str, float] = {}
+    after: Bools = np.zeros(0, dtype=bool)
 
 
 def focus(state: EngineState, slo: Slo | None = None, paced: Pace | None = None) -> Focus:
@@ -66,7 +69,7 @@ def focus(state: EngineState, slo: Slo | None = None, paced: Pace | None = None)
     """
     flags = {kind: flag & (state.valid | (kind == "away")) for kind, flag in symptoms(state, slo, paced).items()}
     episodes = _episodes(state, flags, slo, paced)
-    best = _hang(state, flags["stall"]) or max(episodes, key=lambda e: e[2], default=None)
+    best = _hang(state, flags["stall"]) or max(_of_now(episodes, flags), key=lambda e: e[2], default=None)
     m = len(state.dt)
     if m and (beyond := _beyond(state, best is not None)) is not None:
         return _unanswered(state, beyond, flags)
@@ -84,7 +87,9 @@ def focus(state: EngineState, slo: Slo | None = None, paced: Pace | None = None)
         within[first:last] = True
     broken = np.logical_or.reduce([flag for kind, flag in flags.items() if kind not in _OF_LOAD])
     lost = np.logical_or.reduce(list(flags.values()))
-    return Focus(inside, before, True, onset, kinds, within & lost, within & broken)
+    after = _calm(state, flags, slice(stop, m))
+    times = {kind: float(state.dt[flag & inside].sum() / state.dt[inside].sum()) for kind, flag in flags.items()}
+    return Focus(inside, before, True, onset, kinds, within & lost, within & broken, times=times, after=after)
 
 
 def share_of(state: EngineState, kind: str, flag: Bools, inside: Bools) -> float:
@@ -154,6 +159,16 @@ def _episodes(
     stretches = _with_aftermath(joined(state, flags["stall"]), joined(state, rest))
     found = [(a, b, float(severity[a:b].sum())) for a, b in stretches]
     return [episode for episode in found if _lasts(state, flags, slo, paced, episode[0], episode[1])]
+
+
+def _of_now(episodes: list[tuple[int, int, float]], flags: dict[str, Bools]) -> list[tuple[int, int, float]]:
+    """The episodes without the absences that another one came after: the server is back, and what it loses goes on.
+
+    A queue that the absence itself left is of its own episode, by the gap between them.
+    """
+    other = np.logical_or.reduce([flag for kind, flag in flags.items() if kind not in ("away", "refusals")])
+    losses = [start for start, stop, _ in episodes if other[start:stop].any()]
+    return [e for e in episodes if other[e[0] : e[1]].any() or not any(start >= e[1] for start in losses)]
 
 
 def _with_aftermath(stalls: list[tuple[int, int]], rest: list[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -244,9 +259,14 @@ def _halts(state: EngineState) -> Floats:
 
 
 def _past(state: EngineState, start: int, flags: dict[str, Bools]) -> Bools:
-    """Calm intervals before the episode; none when they served too little to compare with."""
-    calm = state.valid & ~np.logical_or.reduce(list(flags.values()))
-    calm[start:] = False
+    """Calm intervals before the episode."""
+    return _calm(state, flags, slice(0, start))
+
+
+def _calm(state: EngineState, flags: dict[str, Bools], where: slice) -> Bools:
+    """Calm intervals; none when they served too little to compare with."""
+    calm = np.zeros(len(state.dt), dtype=bool)
+    calm[where] = (state.valid & ~np.logical_or.reduce(list(flags.values())))[where]
     active = calm & ((state.running_end > 0) | (state.running_start > 0) | (state.generation_tokens > 0))
     served = np.nansum(state.first_tokens[calm])
     enough = state.dt[active].sum() >= level("baseline_min") and served >= level("baseline_requests")

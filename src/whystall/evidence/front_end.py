@@ -13,6 +13,7 @@ from .standstill import near_standstill
 from .thresholds import level
 
 Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 
 
 def front_residual(state: EngineState) -> Floats:
@@ -36,7 +37,8 @@ def front_residual(state: EngineState) -> Floats:
     parts = parts + smooth_mean(state, state.prefill.sum, state.prefill.count) * _slower_since(state)
     smaller = np.fmin(ttft - parts, _residual_by_order(state))
     smaller = np.where(enough, np.fmin(smaller, _residual_of_most(state, parts)), beyond)
-    return np.where(calm, smaller - step_wait(state) - _longest_around(state, delay), np.nan)
+    waits = np.fmax(step_wait(state), _step_wait_together(state))
+    return np.where(calm, smaller - waits - _longest_around(state, delay), np.nan)
 
 
 def _slower_since(state: EngineState) -> Floats:
@@ -112,6 +114,36 @@ def step_wait(state: EngineState) -> Floats:
     squares, sums = around(state, counts @ middle**2), around(state, counts @ middle)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(sums > 0, squares / (2 * sums), np.nan)
+
+
+_SEEN = 5  # intervals that tell a variance at all
+
+
+def _step_wait_together(state: EngineState) -> Floats:
+    """Seconds of the steps that first tokens came out of, by interval, where requests came together; 0 where by chance.
+
+    A crowd comes at the begin of the long steps that it makes, and not at a moment that has nothing to do with them: who
+    is not taken into the first one waits for all of it.
+    """
+    if not len(state.dt):
+        return np.zeros(0)
+    first = np.nan_to_num(state.ttft.count)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        step = np.where(state.steps >= 1, state.dt / state.steps, 0.0)
+        step = np.where(step > level("felt_wait"), step, 0.0)  # shorter ones are the means' matter
+        waited = around(state, first * step) / around(state, first)
+    return np.where(_come_together(state), np.nan_to_num(waited), 0.0)
+
+
+def _come_together(state: EngineState) -> Bools:
+    """Where first tokens come in bunches: their counts change from one interval to the next by more than chance.
+
+    Nowhere where scrapes are too far apart to see it.
+    """
+    first = np.nan_to_num(state.ttft.count)
+    number = around(state, np.ones(len(first)))
+    steps = np.diff(first, prepend=first[:1]) ** 2 / 2  # for independent counts their mean is the variance
+    return np.asarray((number >= _SEEN) & (around(state, steps) > level("bursty") * around(state, first)), dtype=bool)
 
 
 def _residual_by_order(state: EngineState) -> Floats:

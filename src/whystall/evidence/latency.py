@@ -15,7 +15,7 @@ from .front_end import front_residual
 from .pace import prompts_share
 from .pauses import pauses
 from .saturation import prefill_share
-from .scene import Scene
+from .scene import Bools, Scene
 from .smoothing import runs
 from .standstill import near_standstill
 from .symptoms import quick, stepping_ratio
@@ -56,6 +56,7 @@ def _interference(scene: Scene) -> Iterator[Evidence]:
         share = min(share, 1 - paused.share)
     if not _more_prompts(scene):
         share = 0.0  # what was computed before without harm does not harm now
+    share = min(share, _at_later_cost(scene, alone))
     felt = itl > level("felt_itl") and _not_alone(scene)
     # A fifth of the time lost is just worth naming (a link asks for 0.3); at twice the ITL it is certain.
     worth, certain = -math.log(1 - level("gain")), math.log(level("interference"))
@@ -111,19 +112,41 @@ def _not_alone(scene: Scene) -> bool:
 
 
 def _more_prompts(scene: Scene) -> bool:
-    """Whether the incident has more or longer prompts to compute than its healthy past; True without a past.
+    """Whether the incident has more or longer prompts to compute than its healthy past, or else what came after it.
 
+    True where neither was seen: what is computed without harm at another time does not harm by itself.
     Where the same load was measured without some other thing and was better, its prompts are no explanation.
     """
     state = scene.state
     if any(contrast.feature and (1 - level("gain")) * contrast.ratio >= 1 for contrast in state.contrasts):
         return False
-    if not scene.before.any():
-        return True
-    rate = scene.rate(state.computed_tokens) / max(scene.rate(state.computed_tokens, scene.before), 1e-9)
+    calm = scene.before if scene.before.any() else scene.focus.after
+    return not calm.any() or max(_rate_and_length(scene, calm)) > 1 + level("gain")
+
+
+def _rate_and_length(scene: Scene, calm: Bools) -> tuple[float, float]:
+    """The incident's prompt tokens a second, and those of one prompt, in times of those in the ``calm`` part."""
+    state = scene.state
+    rate = scene.rate(state.computed_tokens) / max(scene.rate(state.computed_tokens, calm), 1e-9)
     each = scene.ratio(state.computed_tokens, state.first_tokens)
-    before = scene.ratio(state.computed_tokens, state.first_tokens, scene.before)
-    return bool(max(rate, each / before if before > 0 else 0.0) > 1 + level("gain"))
+    usual = scene.ratio(state.computed_tokens, state.first_tokens, calm)
+    return rate, each / usual if usual > 0 else 0.0
+
+
+def _at_later_cost(scene: Scene, alone: float) -> float:
+    """The part of the time lost that the incident's prompts take at what they cost after it; 1 where that cannot be told.
+
+    For losses from the start on, with prompts as they are afterwards: what a start brings makes the first ones dear.
+    """
+    state, after = scene.state, scene.focus.after
+    if scene.before.any() or not after.any() or max(_rate_and_length(scene, after)) > level("shift"):
+        return 1.0
+    busy = (state.running_start > 0) & (state.running_end > 0)
+    lost = np.nan_to_num(state.dt - np.nan_to_num(state.steps) * alone).clip(min=0)
+    tokens = np.nan_to_num(state.computed_tokens)
+    now, then = (float(lost[where].sum()) for where in (busy & scene.inside, busy & after))
+    each = then / max(float(tokens[busy & after].sum()), 1.0)
+    return min(each * float(tokens[scene.inside].sum()) / now, 1.0) if now > 0 else 1.0
 
 
 def prompt_excess_share(scene: Scene, alone: float) -> float:

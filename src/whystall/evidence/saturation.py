@@ -233,14 +233,14 @@ def prefill_share(scene: Scene) -> float:
 
 
 def _arithmetic_share(scene: Scene) -> float:
-    """Time that the prompts' FLOPs take at the usual share of the device's peak; 1 where model or device is not known.
+    """Time that the prompts' FLOPs take at most, at the least share of the device's peak; 1 where either is not known.
 
     A grown batch or context slows decoding, too: without this bound that would count as prefill.
     """
     peak, each = _flops(scene)
     if not (peak and each):
         return 1.0
-    return min(1.0, scene.rate(scene.state.computed_tokens) * each / (level("mfu_usual") * peak))
+    return min(1.0, scene.rate(scene.state.computed_tokens) * each / (level("mfu_ceiling") * peak))
 
 
 def _flops(scene: Scene) -> tuple[float | None, float | None]:

@@ -68,15 +68,28 @@ class Scene:
     def queue_delay_s(self) -> float:
         """Wait of a request that arrives during the incident: the larger of Little's law and the histogram; NaN unseen.
 
+        A queue that comes and goes is measured while it is there, where that is a part of the incident worth naming.
         The histogram fills at the finish and so lags; Little's law is blind to a queue between scrapes.
         """
         delay = queue_delay(self.state)[self.inside]
         finite = delay[np.isfinite(delay)]
         weights = self.state.dt[self.inside][np.isfinite(delay)]
+        there = self.most_of(finite, "queue")
+        finite, weights = finite[there], weights[there]
         fresh = float(np.average(finite, weights=weights)) if len(finite) else float("nan")
         # Requests that waited longer than the window have not been admitted in it: then the queue is at least that long.
         longer = self.seconds if np.isinf(delay).mean() > 0.5 else float("nan")
         return float(np.fmax.reduce([fresh, longer, mean_of(self.state.queue, self.inside)]))
+
+    def most_of(self, values: Floats, kind: str) -> Bools:
+        """Which of ``values``, one by interval, lie in the part of the incident that has a ``kind`` of loss: the highest.
+
+        All of them where that part is not worth naming.
+        """
+        part = self.focus.times.get(kind, 0.0)
+        if not (len(values) and level("gain") <= part < 1):
+            return np.ones(len(values), dtype=bool)
+        return np.asarray(values >= np.quantile(values, 1 - part), dtype=bool)
 
     @cached_property
     def decode_itl_s(self) -> float:

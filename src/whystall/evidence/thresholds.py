@@ -86,7 +86,6 @@ _TABLE = (
     Threshold("compute_bound", 2.0, "ratio", "at twice the roofline's ridge a GEMM is within 10% of its peak"),
     Threshold("ridge_default", 300.0, "tokens", "highest ridge of the data-centre GPUs in evidence/devices.py"),
     Threshold("mfu_ceiling", 0.4, "ratio", "bf16 prefill reaches 40 to 60% of the data sheet's peak"),
-    Threshold("mfu_usual", 0.5, "ratio", "the middle of that: what a prefill's time is reckoned at"),
     Threshold("power_full", 0.95, "ratio", "at its power limit a GPU has no clock left to give"),
     Threshold(
         "prefill_busy", 0.7, "ratio", "a server with 70% of its time in prefill has a queue at any burst (M/G/1)"

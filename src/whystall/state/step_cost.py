@@ -174,7 +174,8 @@ def pause_s(rows: StepRows, state: EngineState) -> float:
     free = ~((rows.gaps > 0) & long).any(axis=1)
     cost = fit_cost(rows.some(free) if free.sum() >= _FEW_ROWS else rows, state)
     budget = state.limit_value("max_num_batched_tokens")
-    tokens = min(max(_longest_prompt(state), _fullest(rows)), budget if budget > 0 else _USUAL_BUDGET)
+    together = max(_longest_prompt(state), _fullest(rows), _most_a_step(state))
+    tokens = min(together, budget if budget > 0 else _USUAL_BUDGET)
     work = np.median(rows.work, axis=0)
     work[[TERMS.index("tokens"), TERMS.index("mixed"), TERMS.index("pairs")]] = tokens, 1.0, tokens**2 / 2
     # Rows of short prompts tell little of long ones: then what is known of any server counts.
@@ -186,6 +187,13 @@ def _fullest(rows: StepRows) -> float:
     """Prompt tokens of a step with prefill, in the rows that have the most: those that queue share a step."""
     tokens, requests, mixed = (rows.work[:, TERMS.index(name)] for name in ("tokens", "requests", "mixed"))
     return float(((tokens - requests) / np.maximum(mixed, 0.01)).max())
+
+
+def _most_a_step(state: EngineState) -> float:
+    """Prompt tokens a step of the interval that has the most: of a crowd that came at once, a few steps hold all."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        each = np.where(state.steps >= 1, state.computed_tokens / state.steps, np.nan)
+    return float(np.nanmax(each, initial=0.0)) if np.isfinite(each).any() else 0.0
 
 
 def _longest_prompt(state: EngineState) -> float:

@@ -151,3 +151,9 @@ def test_what_a_cause_predicts_counts_in_full_whether_it_is_there_or_not() -> No
     suspect = cause("a", {"x.one": 4.0})
     assert log_odds(suspect, seen(x_one=1.0)) == pytest.approx(0.0)
     assert log_odds(suspect, seen(x_one=-1.0)) == pytest.approx(-8.0)
+
+
+@pytest.mark.parametrize(("kind", "odds"), [("queue", 0.3), ("client", 0.05)])
+def test_what_nothing_in_the_server_makes_wants_a_cause_of_its_own(kind: str, odds: float) -> None:
+    """Without one that makes it a kind of loss is a side effect, or there by chance."""
+    assert given({kind: 1.0}, (cause("a", {}),)) == pytest.approx(math.log(odds))

@@ -123,3 +123,26 @@ def test_a_wait_is_shared_by_those_who_come() -> None:
     assert share_of(state, "queue", queued, whole) == pytest.approx(0.2, abs=0.02)
     assert share_of(crowd, "queue", queued, whole) > 0.9
     assert share_of(crowd, "host_gap", queued, whole) == pytest.approx(0.2, abs=0.02)  # that is borne by all who run
+
+
+AWAY = {"seconds": 30, "away": True}
+
+
+def test_what_is_lost_after_an_absence_is_the_incident_and_not_the_absence() -> None:
+    """The server is back at second 50; for 20 s all is well, then requests wait."""
+    found = focus_of({}, AWAY, {}, {**QUEUED, "seconds": 10}, {})
+    assert found.kinds["queue"] > 0.9
+    assert found.kinds["away"] == 0
+
+
+def test_an_absence_after_another_loss_is_the_incident() -> None:
+    found = focus_of({}, {**QUEUED, "seconds": 6}, {}, AWAY, {})
+    assert found.kinds["away"] > 0.5
+    assert found.kinds["queue"] == 0
+
+
+def test_calm_after_the_incident_is_kept_where_it_serves_enough() -> None:
+    found = focus_of({}, QUEUED, {"seconds": 30})
+    assert found.after[-15:].all()
+    assert not (found.after & found.inside).any()
+    assert not focus_of({}, QUEUED, {"seconds": 2}).after.any()

@@ -81,3 +81,32 @@ def test_who_comes_while_steps_become_longer_has_a_longer_prefill_than_the_histo
     assert alike[36:44] == pytest.approx(0.4, abs=0.03)
     # Once those finish who came after the change, their own prefill is on the page: what is left is the front end's.
     assert slower[57:] == pytest.approx(0.4, abs=0.03)
+
+
+def crowd(each: list[int]) -> EngineState:
+    """As many first tokens in each second as ``each`` says, 1.2 s after they were sent; prefill takes 400 ms of it.
+
+    A step of ten requests and more takes 700 ms.
+    """
+    n = len(each)
+    columns = {"running_start": 80, "running_end": 80, "waiting_start": 0, "waiting_end": 0, "generation_tokens": 50}
+    latencies = {"ttft": 1.2, "queue": 0.0, "prefill": 0.4, "e2e": 4.0}
+    return blank(
+        [1.0] * n,
+        itl=histogram([0.02, 0.5, 0.75], [[0.01] * 100 + [0.7]] * n),
+        first_tokens=[float(count) for count in each],
+        finished=[float(count) for count in each],
+        steps=[1 / 0.7 if count >= 10 else 100.0 for count in each],
+        **{name: histogram([1.0, 2.0], [[seconds] * count for count in each]) for name, seconds in latencies.items()},
+        **{name: [float(value)] * n for name, value in columns.items()},
+    )
+
+
+def test_who_comes_in_a_bunch_waits_for_the_whole_of_the_step_that_it_makes() -> None:
+    even, together = front_residual(crowd([6] * 40)), front_residual(crowd([30, 0, 0, 0, 0] * 8))
+    assert np.nanmedian(even) > 0.4
+    assert np.nanmedian(together) == pytest.approx(0.8 - 0.7, abs=0.03)
+
+
+def test_another_rate_of_requests_is_no_bunch() -> None:
+    assert np.nanmedian(front_residual(crowd([5] * 20 + [15] * 20))) > 0.4

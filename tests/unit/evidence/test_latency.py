@@ -62,3 +62,11 @@ def test_late_first_tokens_are_not_the_prompts_where_the_lost_time_is_not() -> N
     calm = {"seconds": 40, "rate": 4, "prompt": 200}
     slower = {**calm, "itl_ms": 18, "prefill_s": 0.9}
     assert evidence_of(calm, slower)["itl.mixed_steps"].strength == pytest.approx(-0.3)
+
+
+def test_prompts_that_cost_more_at_first_than_later_do_not_hold_tokens_up_by_themselves() -> None:
+    """The same prompts from the start on: for 30 s each takes the engine a second, afterwards none does."""
+    dear = {"seconds": 30, "rate": 1, "prompt": 3000, "itl_ms": [900, 20, 20], "steps": 12}
+    cheap = {**dear, "itl_ms": [21, 20, 20], "steps": 47}
+    assert evidence_of(dear, {**cheap, "seconds": 60})["itl.mixed_steps"].strength <= 0.3
+    assert evidence_of({**dear, "seconds": 90})["itl.mixed_steps"].strength > 0.5

@@ -40,3 +40,18 @@ def test_the_wait_is_the_larger_of_littles_law_and_the_histogram() -> None:
 def test_a_line_of_the_log_is_an_onset_inside_the_window(t: float, onset: tuple[float, float, float]) -> None:
     found = scene_of({}).onset_at(t)
     assert (found.seconds, found.low, found.high) == pytest.approx(onset)
+
+
+def test_a_wait_that_comes_and_goes_is_measured_while_it_is_there() -> None:
+    """20 wait in a third of the incident, at 4 requests a second; late tokens fill all of it."""
+    late = {"seconds": 10, "itl_ms": 60}
+    scene = scene_of({"seconds": 30}, late, {**late, "waiting": 20, "queue_s": 0}, late)
+    assert scene.focus.kinds["queue"] == pytest.approx(1 / 3, abs=0.1)
+    assert scene.queue_delay_s == pytest.approx(20 / 4, rel=0.15)
+
+
+def test_all_is_measured_where_a_kind_of_loss_is_not_worth_naming() -> None:
+    late = {"seconds": 38, "itl_ms": 60}
+    scene = scene_of({"seconds": 30}, late, {**late, "seconds": 4, "waiting": 20, "queue_s": 0}, late)
+    assert scene.most_of(np.arange(5.0), "queue").all()
+    assert scene.queue_delay_s < 1

@@ -97,3 +97,12 @@ def test_non_negative_least_squares_is_no_worse_than_any_neighbour(seed: int) ->
             other = found.copy()
             other[j] = max(other[j] + step, 0.0)
             assert best <= float(((matrix @ other - target) ** 2).sum()) + 1e-9
+
+
+def test_long_steps_of_a_crowd_that_came_at_once_are_no_pauses() -> None:
+    """Prompts of 400 tokens: 8,000 tokens of them in each of the few steps of some seconds."""
+    calm = {**CALM, "prompt": 400, "rate": 2, "itl_ms": 30, "slow_tokens": [0.02, 700]}
+    crowd = {**calm, "seconds": 3, "rate": 40, "steps": 2}
+    alone, together = (state_of(*phases, argv=ARGV) for phases in ((calm,), (calm, crowd)))
+    assert pause_s(step_rows(alone), alone) < 0.5
+    assert pause_s(step_rows(together), together) > 0.7

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from whystall.causes.entry import CauseEntry, Link, LookAlike, Need
-from whystall.causes.links import ASIDE_IS_FELT, SET_ASIDE, shown_by_contrast
+from whystall.causes.links import REQUESTS_WAIT, SET_ASIDE, shown_by_contrast
 from whystall.model.text import Text
 
 CAUSE = CauseEntry(
@@ -31,7 +31,7 @@ CAUSE = CauseEntry(
         "queue.delay": 1.0,  # who is set aside waits
     },
     links=(
-        ASIDE_IS_FELT,
+        REQUESTS_WAIT,
         SET_ASIDE,
         Link(
             Text(
