@@ -80,7 +80,9 @@ def focus(state: EngineState, slo: Slo | None = None, paced: Pace | None = None)
     start, stop, _ = best
     inside = _around_gap(state, start, stop)
     before = _past(state, start, flags)
-    kinds = {kind: share_of(state, kind, flag, inside) for kind, flag in flags.items()}
+    times = {kind: float(state.dt[flag & inside].sum() / state.dt[inside].sum()) for kind, flag in flags.items()}
+    # Who comes during a standstill waits for its end, in whatever queue that leaves.
+    kinds = times if times["stall"] else {kind: share_of(state, kind, flag, inside) for kind, flag in flags.items()}
     onset = _onset(state, start) if before.any() else None
     within = np.zeros(m, dtype=bool)
     for first, last, _ in (best, *episodes):
@@ -88,7 +90,6 @@ def focus(state: EngineState, slo: Slo | None = None, paced: Pace | None = None)
     broken = np.logical_or.reduce([flag for kind, flag in flags.items() if kind not in _OF_LOAD])
     lost = np.logical_or.reduce(list(flags.values()))
     after = _calm(state, flags, slice(stop, m))
-    times = {kind: float(state.dt[flag & inside].sum() / state.dt[inside].sum()) for kind, flag in flags.items()}
     return Focus(inside, before, True, onset, kinds, within & lost, within & broken, times=times, after=after)
 
 

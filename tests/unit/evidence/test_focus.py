@@ -146,3 +146,11 @@ def test_calm_after_the_incident_is_kept_where_it_serves_enough() -> None:
     assert found.after[-15:].all()
     assert not (found.after & found.inside).any()
     assert not focus_of({}, QUEUED, {"seconds": 2}).after.any()
+
+
+def test_a_queue_that_a_standstill_left_counts_by_the_clock() -> None:
+    """Ten seconds stand still; those who came meanwhile get their first tokens in the two seconds after it."""
+    stands = {"seconds": 10, "stopped": True, "waiting": 40}
+    found = focus_of({"seconds": 40}, stands, {"seconds": 2, "waiting": 20, "queue_s": 8, "rate": 40}, {})
+    assert found.kinds["stall"] > 0.5
+    assert found.kinds["queue"] == found.times["queue"]
