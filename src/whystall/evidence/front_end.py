@@ -36,9 +36,41 @@ def front_residual(state: EngineState) -> Floats:
     parts = smooth_mean(state, state.queue.sum, state.queue.count)
     parts = parts + smooth_mean(state, state.prefill.sum, state.prefill.count) * _slower_since(state)
     smaller = np.fmin(ttft - parts, _residual_by_order(state))
-    smaller = np.where(enough, np.fmin(smaller, _residual_of_most(state, parts)), beyond)
+    smaller = np.where(
+        enough, np.fmin(smaller, _residual_of_most(state, parts)), np.fmax(beyond, _residual_of_few(state))
+    )
     waits = np.fmax(step_wait(state), _step_wait_together(state))
     return np.where(calm, smaller - waits - _longest_around(state, delay), np.nan)
+
+
+def _residual_of_few(state: EngineState) -> Floats:
+    """That of servers with some requests a minute, over half a minute around each interval; NaN where even these are few.
+
+    The interval's own requests must be as late: a loss must not seem to begin before it does.
+    """
+    far = level("settle_min")  # what was further off says nothing of now
+    parts = smooth_mean(state, state.queue.sum, state.queue.count, far)
+    parts = parts + smooth_mean(state, state.prefill.sum, state.prefill.count, far)
+    own = smooth_mean(state, state.ttft.sum, state.ttft.count)
+    ttft = np.minimum(own, smooth_mean(state, state.ttft.sum, state.ttft.count, far))
+    seen = around(state, state.ttft.count, far)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        doubt = _SIGMAS * np.sqrt(_variance(state, state.ttft, far) / seen)
+    return np.where(seen >= level("front_requests"), ttft - doubt - parts * _slower_since(state), np.nan)
+
+
+_SIGMAS = 2.0  # 95%
+
+
+def _variance(state: EngineState, histogram: HistogramDelta, seconds: float) -> Floats:
+    """Of the observations around each interval, by the middles of their buckets; NaN where there are none."""
+    if not len(histogram.bounds):
+        return np.full(len(state.dt), np.nan)
+    edges = np.concatenate(([0.0], histogram.bounds, [2 * histogram.bounds[-1]]))
+    middle, counts = (edges[1:] + edges[:-1]) / 2, around(state, histogram.counts, seconds)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean, square = counts @ middle / counts.sum(axis=1), counts @ middle**2 / counts.sum(axis=1)
+    return np.asarray(square - mean**2).clip(min=0)
 
 
 def _slower_since(state: EngineState) -> Floats:

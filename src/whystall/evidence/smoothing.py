@@ -23,25 +23,25 @@ def smooth_rate(state: EngineState, increase: Floats) -> Floats:
         return np.where(seconds > 0, total / seconds, np.nan)
 
 
-def smooth_mean(state: EngineState, total: Floats, count: Floats) -> Floats:
-    """Mean of a histogram over about ten seconds around each interval, NaN where nothing was observed."""
-    sums, counts = around(state, total), around(state, count)
+def smooth_mean(state: EngineState, total: Floats, count: Floats, seconds: float = SMOOTH_S) -> Floats:
+    """Mean of a histogram over about ten ``seconds`` around each interval, NaN where nothing was observed."""
+    sums, counts = around(state, total, seconds), around(state, count, seconds)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(counts > 0, sums / counts, np.nan)
 
 
-def around(state: EngineState, increase: Floats) -> Floats:
-    """Sum of an increase over about ``SMOOTH_S`` around each interval; of several at once where they stand in columns."""
-    first, last = window_edges(state)
+def around(state: EngineState, increase: Floats, seconds: float = SMOOTH_S) -> Floats:
+    """Sum of an increase over about ``seconds`` around each interval; of several at once where they stand in columns."""
+    first, last = window_edges(state, seconds)
     total = cumulative(increase)
     return np.asarray(total[last] - total[first])
 
 
-def window_edges(state: EngineState) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Indices of the scrapes between which the intervals lie whose middle is within half of ``SMOOTH_S`` of each one's."""
+def window_edges(state: EngineState, seconds: float = SMOOTH_S) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Indices of the scrapes between which the intervals lie whose middle is within half of ``seconds`` of each one's."""
     middle = (state.t_start + state.t_end) / 2
-    first = np.searchsorted(middle, middle - SMOOTH_S / 2, side="left")
-    last = np.searchsorted(middle, middle + SMOOTH_S / 2, side="right")
+    first = np.searchsorted(middle, middle - seconds / 2, side="left")
+    last = np.searchsorted(middle, middle + seconds / 2, side="right")
     return first, last
 
 

@@ -110,3 +110,12 @@ def test_who_comes_in_a_bunch_waits_for_the_whole_of_the_step_that_it_makes() ->
 
 def test_another_rate_of_requests_is_no_bunch() -> None:
     assert np.nanmedian(front_residual(crowd([5] * 20 + [15] * 20))) > 0.4
+
+
+def test_some_requests_a_minute_are_judged_over_half_a_minute() -> None:
+    """0.4 requests a second: ten are there in 25 s, and the slow ones come from second 60 on."""
+    few = {"seconds": 60, "rate": 0.4, "prefill_s": 0.4}
+    residual = np.nan_to_num(front_residual(scene_of(few, {**few, "front_s": 0.8}).state))
+    assert residual[80:105].max() == pytest.approx(0.8, abs=0.05)
+    assert (residual[:50] < 0.1).all()
+    assert (np.nan_to_num(front_residual(scene_of(few, few).state)) < 0.1).all()
