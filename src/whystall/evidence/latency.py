@@ -57,7 +57,8 @@ def _interference(scene: Scene) -> Iterator[Evidence]:
     if not _more_prompts(scene):
         share = 0.0  # what was computed before without harm does not harm now
     share = min(share, _at_later_cost(scene, alone))
-    felt = itl > level("felt_itl") and _not_alone(scene)
+    slowed = scene.paced is not None and scene.paced.changed
+    felt = (_itl_while_late(scene) if slowed else itl) > level("felt_itl") and _not_alone(scene)
     # A fifth of the time lost is just worth naming (a link asks for 0.3); at twice the ITL it is certain.
     worth, certain = -math.log(1 - level("gain")), math.log(level("interference"))
     could = min(times, _without_prefill(scene))
@@ -69,6 +70,17 @@ def _interference(scene: Scene) -> Iterator[Evidence]:
         strength = ramp(math.log(could), worth, certain) if _newcomers_wait(scene) and share >= 0.5 else -0.3
     values = {"itl": 1e3 * itl, "times": times, "alone": 1e3 * alone, "share": share}
     yield scene.evidence("itl.mixed_steps", times, "ratio", strength, text.format(**values))
+
+
+def _itl_while_late(scene: Scene) -> float:
+    """Mean ITL of the part of the incident in which tokens are late, where that is worth naming, else of all of it.
+
+    Steps that slowed are late from twice what they took before on, felt or not: what prompts add is felt in that part.
+    """
+    total, count = (np.nan_to_num(column[scene.inside]) for column in (scene.state.itl.sum, scene.state.itl.count))
+    seen = count > 0
+    late = scene.most_of(total[seen] / count[seen], "itl")
+    return float(total[seen][late].sum() / count[seen][late].sum()) if late.any() else math.nan
 
 
 def _newcomers_wait(scene: Scene) -> bool:

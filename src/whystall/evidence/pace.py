@@ -17,7 +17,7 @@ from whystall.model.engine_state import EngineState
 from whystall.state.step_cost import StepCost, StepRows, fit_cost, pause_s, step_rows, without_pauses, without_prompts
 
 from .change import change_point
-from .step_watch import residual_of, slower_from
+from .step_watch import prompts_part, residual_of, slower_from
 from .thresholds import level
 
 Floats = NDArray[np.float64]
@@ -25,6 +25,7 @@ Bools = NDArray[np.bool_]
 
 _LAST = 6  # rows whose median must exceed the least effect
 _AROUND = 20  # rows on either side of the alarm among which the change is looked for
+_PROMPTS = 0.5  # of a step's time, from where on it is prompts and not decoding
 _SIGMAS = 2.0  # of the line's own doubt, for which a residual does not count
 
 
@@ -141,21 +142,31 @@ def _slower(rows: StepRows, residual: Floats, state: EngineState, at: int) -> Bo
 def late_by_pace(state: EngineState, found: Pace | None, felt_s: float) -> Bools:
     """Intervals of the slower part that a user feels: late, and by more than the gain worth naming; or twice too late.
 
+    Twice what their batch should take, or twice what they took before: slower steps hold each request for longer, and the
+    batch that grows of it is their doing. Not so the prompts that come meanwhile.
     What came with a restart can be undone: there a loss need not be felt by itself, as long as tokens do not come at once.
     Medians over some rows: a single row is noise on a shared machine.
     """
     flags = np.zeros(len(state.dt), dtype=bool)
     if found is None or not found.changed:
         return flags
-    sure = surely(found.rows, found.cost)
+    sure, before_s, prompts = surely(found.rows, found.cost), _before_s(found), prompts_part(found.rows, found.cost)
     felt_s = min(felt_s, level("quick_itl")) if _with_a_restart(state, found) else felt_s
     for i in _inside(found):
         near = slice(max(i - _LAST // 2, 0), i + _LAST // 2)
         excess, seconds = float(np.median(sure[near])), float(np.median(found.rows.seconds[near]))
-        felt = seconds > felt_s and excess > -np.log(1 - level("gain"))
+        twice = seconds > level("slow_factor") * before_s and float(np.median(prompts[near])) < _PROMPTS
+        felt = (seconds > felt_s or twice) and excess > -np.log(1 - level("gain"))
         if felt or excess > np.log(level("slow_factor")):
             flags[found.rows.first[i] : found.rows.last[i]] = True
     return flags & state.valid
+
+
+def _before_s(found: Pace) -> float:
+    """Seconds of the usual step before the slower part; infinite where none was seen."""
+    earlier = [bool(found.usual[a:b].all()) for a, b in zip(found.rows.first, found.rows.last, strict=True)]
+    seconds = found.rows.seconds[np.array(earlier, dtype=bool)]
+    return float(np.median(seconds)) if len(seconds) else float("inf")
 
 
 def _with_a_restart(state: EngineState, found: Pace) -> bool:
