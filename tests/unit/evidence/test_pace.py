@@ -82,7 +82,10 @@ def test_only_what_a_user_feels_is_late() -> None:
 
 
 def test_a_batch_that_slower_steps_made_larger_is_their_loss() -> None:
-    """Steps take 1.6 times as long at equal work and hold each request for longer: tokens come in 22 ms after 9. In the same batch nobody feels it."""
+    """Steps take 1.6 times as long at equal work and hold each request for longer: tokens come in 22 ms after 9.
+
+    In the same batch nobody feels it.
+    """
     before, larger = calm(40, itl_ms=itl(3, 0.22)), [int(1.7 * r) for r in RUNNING]
     slower = calm(40, running=larger, itl_ms=[1.6 * ms for ms in itl(3, 0.22, larger)])
     alike = calm(40, itl_ms=[1.6 * ms for ms in itl(3, 0.22)])
